@@ -1,0 +1,206 @@
+"""What a procedure may ask the engine to do.
+
+A script is a generator. It yields one effect, a list of effects (done side by side, outcomes come back in
+list order), :class:`Together` (whole sub-scripts side by side) or :class:`Race` (the same, ended early), and is
+sent back the outcome or outcomes. :func:`under` enters a sub-script and adds its name to the keys.
+
+Effects are matched with recorded outcomes by key. A key is ``scope/kind/agent`` and, from the second time in
+that scope on, ``/2``, ``/3`` …; a script may give one (``key=``), and does so in loops whose length may change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar
+
+from dissensus.record.event import OPERATOR, Visibility
+from dissensus.script.calls import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask an agent for one message. Outcome: Reply or a failure.
+
+    The agent's context is its own view of the record in ``thread``, then ``examples``, then ``prompt``.
+    Values that are None come from the agent's seat.
+    """
+
+    kind: ClassVar[str] = "ask"
+    agent: str
+    prompt: str
+    _: KW_ONLY
+    thread: str = "main"
+    examples: tuple[Turn, ...] = ()
+    schema: Mapping[str, object] | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    deadline_s: float | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Have an agent continue ``text`` (or ``tokens``) from its own prompt. Outcome: Extended or a failure."""
+
+    kind: ClassVar[str] = "continue"
+    agent: str
+    prompt: str
+    text: str = ""
+    _: KW_ONLY
+    tokens: tuple[int, ...] | None = None
+    max_tokens: int = 64
+    thread: str = "main"
+    temperature: float | None = None
+    stop: tuple[str, ...] = ()
+    deadline_s: float | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTexts:
+    """Have an agent's model score ``continuations`` as its answer to ``prompt``. Outcome: Scores or a failure."""
+
+    kind: ClassVar[str] = "score"
+    agent: str
+    prompt: str
+    continuations: tuple[str, ...]
+    _: KW_ONLY
+    thread: str = "main"
+    examples: tuple[Turn, ...] = ()
+    deadline_s: float | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UseTool:
+    """Run a tool on behalf of an agent. Outcome: ToolResult or TimedOut."""
+
+    kind: ClassVar[str] = "tool"
+    agent: str
+    tool: str
+    arguments: Mapping[str, Any]
+    _: KW_ONLY
+    deadline_s: float | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunCheck:
+    """Try an answer against the outside check named ``check``; no agent is asked. Outcome: CheckResult."""
+
+    kind: ClassVar[str] = "check"
+    check: str
+    question: str
+    answer: str
+    _: KW_ONLY
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskPerson:
+    """Put a question to a person. Outcome: PersonAnswer, perhaps weeks later; the run waits meanwhile."""
+
+    kind: ClassVar[str] = "person"
+    question: str
+    options: tuple[str, ...] = ()
+    _: KW_ONLY
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """Put a message on the record for others to read. Outcome: Done.
+
+    ``to`` names the receivers; empty means everybody. The message enters the views of those who may see it.
+    """
+
+    kind: ClassVar[str] = "post"
+    sender: str
+    text: str
+    _: KW_ONLY
+    to: tuple[str, ...] = ()
+    act: str = "inform"
+    thread: str = "main"
+    data: Mapping[str, Any] = field(default_factory=dict)
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Put something on the record that is no message: a ballot, a lever used, a route taken. Outcome: Done.
+
+    ``kind_of_note`` becomes the event's kind. ``durable`` notes (ballots, decisions) are on the disk before the script goes on.
+    """
+
+    kind: ClassVar[str] = "note"
+    kind_of_note: str
+    data: Mapping[str, Any]
+    _: KW_ONLY
+    actor: str = "procedure"
+    visibility: Visibility = OPERATOR
+    thread: str = "main"
+    durable: bool = False
+    key: str | None = None
+
+
+Effect = Ask | Continue | ScoreTexts | UseTool | RunCheck | AskPerson | Post | Note
+Script = Generator[Any, Any, Any]
+"""A procedure in code: yields effects, is sent outcomes, returns its result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Run whole scripts side by side, without a barrier between their steps.
+
+    The name of each becomes its scope. Sent back: a dict of their results, in this order.
+    """
+
+    scripts: Mapping[str, Script]
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """Run scripts side by side until ``enough`` says so; what is still running then is cancelled.
+
+    ``enough`` is pure: it is given the results so far, by name, in the order in which they arrived, after each arrival.
+    Sent back: :class:`Finish`. The order is put on the record before the script sees it.
+    """
+
+    scripts: Mapping[str, Script]
+    enough: Callable[[Mapping[str, Any]], bool]
+    _: KW_ONLY
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """How a race ended: ``used`` holds results in order of arrival, ``given_up`` the names not waited for."""
+
+    used: Mapping[str, Any]
+    given_up: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Something yielded from inside a scope; made by :func:`under`, understood by the engine."""
+
+    scope: str
+    what: Any
+
+
+def under(scope: str, script: Script) -> Generator[Within, Any, Any]:
+    """Enter ``script`` with ``scope`` added to the keys of its effects: ``result = yield from under("first", vote(…))``."""
+    sent = None
+    while True:
+        try:
+            what = script.send(sent)
+        except StopIteration as stop:
+            return stop.value
+        sent = yield Within(scope, what)
+
+
+def once(effect: Effect) -> Script:
+    """A script of a single effect, for :class:`Together` and :class:`Race`."""
+    return (yield effect)

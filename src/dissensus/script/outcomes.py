@@ -1,0 +1,214 @@
+"""What came of an effect. Outcomes are returned to scripts, never thrown.
+
+A failed call is never speech: only :class:`Reply`, :class:`Extended` and :class:`Scores` hold something
+that a model said. ``kind`` is the stable name that stands in records and in JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import msgspec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What one call took. ``None`` means unknown, never 0.
+
+    Args:
+        tokens_in: prompt tokens, cached ones included.
+        tokens_cached: prompt tokens that came from a cache.
+        tokens_out: tokens written.
+        seconds: wall-clock time of the call, waiting for a free place not included.
+        cost: money, in the currency that the panel file declares.
+        attempts: tries, the successful one included.
+    """
+
+    tokens_in: int | None = None
+    tokens_cached: int | None = None
+    tokens_out: int | None = None
+    seconds: float | None = None
+    cost: float | None = None
+    attempts: int = 1
+
+
+NO_USAGE = Usage()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """An agent's message. ``finish`` is ``stop`` (it ended), ``length`` (it was cut) or ``other``."""
+
+    kind: ClassVar[str] = "reply"
+    text: str
+    finish: str = "stop"
+    model: str = ""
+    usage: Usage = NO_USAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extended:
+    """A continuation. ``text`` holds whole characters only; ``tokens`` are ids where the back end has them."""
+
+    kind: ClassVar[str] = "extended"
+    text: str
+    tokens: tuple[int, ...] | None = None
+    finish: str = "length"
+    logprobs: tuple[float, ...] | None = None
+    model: str = ""
+    usage: Usage = NO_USAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """Natural-log probability of each continuation (sum over its tokens) and the number of its tokens."""
+
+    kind: ClassVar[str] = "scores"
+    logprobs: tuple[float, ...]
+    lengths: tuple[int, ...]
+    model: str = ""
+    usage: Usage = NO_USAGE
+
+    def means(self) -> tuple[float, ...]:
+        """Mean log-probability per token of each continuation, so that long ones are not punished."""
+        return tuple(total / max(length, 1) for total, length in zip(self.logprobs, self.lengths, strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """The agent, or a filter before it, declined. ``text`` is what was said, for the record only."""
+
+    kind: ClassVar[str] = "refusal"
+    text: str = ""
+    usage: Usage = NO_USAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invalid:
+    """Something came and could not be read, after one repair turn where one was possible."""
+
+    kind: ClassVar[str] = "invalid"
+    problem: str
+    text: str = ""
+    usage: Usage = NO_USAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransportFailure:
+    """The call did not come through: no connection, an error status, a body that is not an answer.
+
+    ``cause`` is a stable word: ``connect``, ``status``, ``rate-limited``, ``body``, ``empty``,
+    ``context-length``, ``capability``, ``crashed``, ``other``.
+    """
+
+    kind: ClassVar[str] = "transport"
+    problem: str
+    cause: str = "other"
+    status: int | None = None
+    usage: Usage = NO_USAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedOut:
+    """No reply within the deadline. A reply that comes later is recorded as late and never used."""
+
+    kind: ClassVar[str] = "timeout"
+    after_s: float
+    usage: Usage = NO_USAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetExhausted:
+    """The call was not made: its reservation did not fit into what is left. ``what`` is the limit hit."""
+
+    kind: ClassVar[str] = "budget"
+    what: str
+    usage: Usage = NO_USAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancelled:
+    """The call was given up because its result was no longer needed."""
+
+    kind: ClassVar[str] = "cancelled"
+    reason: str = ""
+    usage: Usage = NO_USAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a tool gave back. ``ok`` is False if it failed; then ``text`` says how."""
+
+    kind: ClassVar[str] = "tool-result"
+    text: str
+    ok: bool = True
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """Verdict of an outside check: ``accepted``, ``rejected``, or ``error`` (it could not judge)."""
+
+    kind: ClassVar[str] = "check-result"
+    verdict: str
+    detail: str = ""
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonAnswer:
+    """What a person answered, and how they were known."""
+
+    kind: ClassVar[str] = "person-answer"
+    answer: str
+    reason: str = ""
+    who: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The effect only had to be recorded, and was."""
+
+    kind: ClassVar[str] = "done"
+
+
+Outcome = (
+    Reply
+    | Extended
+    | Scores
+    | Refusal
+    | Invalid
+    | TransportFailure
+    | TimedOut
+    | BudgetExhausted
+    | Cancelled
+    | ToolResult
+    | CheckResult
+    | PersonAnswer
+    | Done
+)
+Failure = Refusal | Invalid | TransportFailure | TimedOut | BudgetExhausted | Cancelled
+FAILURES = (Refusal, Invalid, TransportFailure, TimedOut, BudgetExhausted, Cancelled)
+FAILURE_KINDS = tuple(cls.kind for cls in FAILURES)
+
+_BY_KIND: dict[str, type[Any]] = {
+    cls.kind: cls
+    for cls in (Reply, Extended, Scores, *FAILURES, ToolResult, CheckResult, PersonAnswer, Done)
+}
+
+
+def to_data(outcome: Outcome) -> dict[str, Any]:
+    """``outcome`` as JSON-ready data, with its ``kind``."""
+    data: dict[str, Any] = msgspec.to_builtins(outcome)
+    data["kind"] = outcome.kind
+    return data
+
+
+def from_data(data: Mapping[str, Any]) -> Outcome:
+    """The outcome that :func:`to_data` wrote. Raises :class:`KeyError` for a kind that does not exist."""
+    cls = _BY_KIND[data["kind"]]
+    fields = {name: value for name, value in data.items() if name != "kind"}
+    outcome: Outcome = msgspec.convert(fields, cls)
+    return outcome
