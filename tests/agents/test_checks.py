@@ -1,0 +1,176 @@
+"""Outside checks: three verdicts, no shell, nothing left running."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import anyio
+import pytest
+
+from dissensus.agents.checks import CheckResult, callable_check, command_check, named_check, pytest_check
+from dissensus.errors import SpecError
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def program(tmp_path: Path, source: str) -> str:
+    file = tmp_path / "check.py"
+    file.write_text(source)
+    return f"{sys.executable} {file}"
+
+
+@pytest.mark.parametrize(
+    ("source", "verdict", "detail"),
+    [
+        ("import sys; sys.exit(0)", "accepted", ""),
+        ("import sys; print('too small'); sys.exit(1)", "rejected", "too small"),
+        ("import sys; sys.exit(7)", "error", "exit status 7"),
+        ("raise RuntimeError('x')\n", "rejected", "RuntimeError"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", "error", "signal 15"),
+    ],
+)
+async def test_exit_status_is_the_verdict(tmp_path: Path, source: str, verdict: str, detail: str) -> None:
+    result = await command_check(program(tmp_path, source))("q", "a")
+    assert result.verdict == verdict
+    assert detail in result.detail
+
+
+async def test_the_answer_comes_as_argument_as_input_and_in_the_environment(tmp_path: Path) -> None:
+    source = (
+        "import os, sys\n"
+        "seen = [sys.argv[1], sys.stdin.read(), os.environ['DISSENSUS_ANSWER']]\n"
+        "asked = [sys.argv[2], os.environ['DISSENSUS_QUESTION']]\n"
+        "sys.exit(0 if seen == ['; rm -rf $HOME \\u00e9'] * 3 and asked == ['two words'] * 2 else 3)\n"
+    )
+    check = command_check(program(tmp_path, source) + " {answer} {question}")
+    assert (await check("two words", "; rm -rf $HOME \u00e9")).verdict == "accepted"
+
+
+@pytest.mark.parametrize("answer", ["a\0b", "x" * 300_000])
+async def test_an_answer_that_no_argument_can_hold_is_an_error_not_a_rejection(answer: str) -> None:
+    result = await command_check("cat {answer}")("q", answer)
+    assert result.verdict == "error"
+    assert "could not be started" in result.detail
+
+
+async def test_a_check_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    source = (
+        "import subprocess, sys, time, pathlib\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        f"pathlib.Path({str(pid_file)!r}).write_text(str(child.pid))\n"
+        "time.sleep(60)\n"
+    )
+    began = time.monotonic()
+    result = await command_check(program(tmp_path, source), timeout_s=2)("q", "a")
+    assert time.monotonic() - began < 30
+    assert result.verdict == "error"
+    assert "2 s" in result.detail
+    await gone(int(pid_file.read_text()))
+
+
+async def test_a_child_left_behind_does_not_hold_the_verdict_up(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    source = (
+        "import subprocess, sys, pathlib\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        f"pathlib.Path({str(pid_file)!r}).write_text(str(child.pid))\n"
+        "sys.exit(1)\n"
+    )
+    result = await command_check(program(tmp_path, source), timeout_s=30)("q", "a")
+    assert result.verdict == "rejected"
+    await gone(int(pid_file.read_text()))
+
+
+def runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().split(")")[-1].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+async def gone(pid: int) -> None:
+    for _ in range(200):
+        if not runs(pid):
+            return
+        await anyio.sleep(0.05)
+    pytest.fail(f"process {pid} still runs")
+
+
+async def test_a_flood_of_output_keeps_only_its_end(tmp_path: Path) -> None:
+    source = "import sys\nfor i in range(200000): print('line', i)\nsys.exit(1)\n"
+    result = await command_check(program(tmp_path, source))("q", "a")
+    assert len(result.detail) <= 2000
+    assert result.detail.endswith("line 199999")
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("", "empty"),
+        ("python 'open", "split"),
+        ("no-such-program-here {answer}", "not found"),
+        (f"{sys.executable} -c 'print({{answer}})'", "inside the argument"),
+        ("{answer}", "not found"),
+    ],
+)
+async def test_commands_that_cannot_work_are_refused_before_anybody_is_asked(command: str, says: str) -> None:
+    with pytest.raises(SpecError, match=says):
+        command_check(command)
+
+
+async def test_callables() -> None:
+    def asserts(_question: str, answer: str) -> bool:
+        assert int(answer) > 3, "not above three"
+        return True
+
+    async def slow(_question: str, _answer: str) -> bool:
+        await anyio.sleep(30)
+        return True
+
+    check = callable_check(asserts)
+    assert check.name.endswith("asserts")
+    assert (await check("q", "4")).verdict == "accepted"
+    rejected = await check("q", "2")
+    assert (rejected.verdict, "not above three" in rejected.detail) == ("rejected", True)
+    assert (await check("q", "x")).detail.startswith("ValueError")
+    assert (await callable_check(slow, timeout_s=0.05)("q", "x")).verdict == "error"
+    assert (await callable_check(lambda _q, _a: (False, "no"))("q", "x")).detail == "no"
+    assert (await callable_check(lambda _q, _a: None)("q", "x")).verdict == "error"
+    given = CheckResult(verdict="accepted", detail="said so")
+    assert await callable_check(lambda _q, _a: given)("q", "x") is given
+
+
+async def test_a_test_file(tmp_path: Path) -> None:
+    tests = tmp_path / "x_test.py"
+    tests.write_text("import os\ndef test_it():\n    assert os.environ['DISSENSUS_ANSWER'] == '8'\n")
+    check = pytest_check(tests)
+    assert (await check("q", "8")).verdict == "accepted"
+    rejected = await check("q", "9")
+    assert rejected.verdict == "rejected"
+    assert "assert" in rejected.detail
+    tests.write_text("import no_such_module_at_all\n")
+    assert (await check("q", "8")).verdict == "error"
+    tests.write_text("\n")
+    assert (await check("q", "8")).verdict == "error"
+    with pytest.raises(SpecError, match="no test file"):
+        pytest_check(tmp_path / "absent.py")
+
+
+async def test_checks_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_checks.py").write_text("def even(question, answer):\n    return int(answer) % 2 == 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert (await named_check("python:my_checks:even")("q", "8")).verdict == "accepted"
+    with pytest.raises(SpecError, match="cannot be imported"):
+        named_check("python:my_checks:odd")
+    assert (await named_check("true")("q", "8")).verdict == "accepted"
+    assert named_check(f"pytest:{__file__}").name == f"pytest:{__file__}"
