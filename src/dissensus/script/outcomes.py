@@ -100,13 +100,15 @@ class TransportFailure:
     """The call did not come through: no connection, an error status, a body that is not an answer.
 
     ``cause`` is a stable word: ``connect``, ``status``, ``rate-limited``, ``body``, ``empty``,
-    ``context-length``, ``capability``, ``crashed``, ``other``.
+    ``context-length``, ``capability``, ``crashed``, ``other``. ``retry_after_s`` is how long the server asked to be
+    left alone, where it said so.
     """
 
     kind: ClassVar[str] = "transport"
     problem: str
     cause: str = "other"
     status: int | None = None
+    retry_after_s: float | None = None
     usage: Usage = NO_USAGE
 
 
