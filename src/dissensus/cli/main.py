@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 import click
+
+from dissensus.errors import DissensusError
 
 COMMANDS = {
     "decide": "dissensus.cli.decide:decide",
@@ -18,22 +21,74 @@ COMMANDS = {
 }
 """Name of a command to ``module:attribute``."""
 
+HELP = {
+    "decide": "Put a question to a panel and vote.",
+    "doctor": "Check this installation.",
+    "fork": "Run again from a record with one outcome changed.",
+    "model": "List, install and find local models.",
+    "record": "Verify, show, export and import records.",
+    "replay": "Recompute a record's decision without any model.",
+    "resume": "Finish an interrupted run.",
+}
+"""The line of each command in ``--help``, so that help imports none of them."""
+
+INTERRUPTED = 130
+
 
 class LazyGroup(click.Group):
-    """A group that imports a command only when it is named."""
+    """A group that imports a command only when it is named, and turns our errors into sentences and exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
         module, attribute = COMMANDS[cmd_name].split(":")
-        command: Any = getattr(importlib.import_module(module), attribute)
-        return command  # type: ignore[no-any-return]
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        if (settings := _settings(cmd_name)) is not None:
+            ctx.default_map = {**(ctx.default_map or {}), cmd_name: settings}
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, HELP[name]) for name in self.list_commands(ctx)])
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run, and end with the documented exit code: 0, 1, 2, 3, 4 or 130."""
+        if not kwargs.pop("standalone_mode", True):
+            return super().main(*args, standalone_mode=False, **kwargs)
+        try:
+            code = super().main(*args, standalone_mode=False, **kwargs)
+        except DissensusError as error:
+            click.echo(f"error: {error.message}", err=True)
+            if error.next_step:
+                click.echo(error.next_step, err=True)
+            sys.exit(error.exit_code)
+        except click.exceptions.Abort:
+            click.echo("interrupted", err=True)
+            sys.exit(INTERRUPTED)
+        except click.ClickException as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except BrokenPipeError:  # the reader of our output has gone: no error of ours
+            sys.stdout = None
+            sys.exit(0)
+        sys.exit(code if isinstance(code, int) else 0)
 
 
-@click.group(cls=LazyGroup)
+def _settings(command: str) -> dict[str, Any] | None:
+    """Defaults for ``command`` from the nearest ``dissensus.toml``; None if there is no such file."""
+    from dissensus.cli.settings import settings_for
+
+    return settings_for(command) or None
+
+
+@click.group(cls=LazyGroup, context_settings={"auto_envvar_prefix": "DISSENSUS", "help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dissensus")
 def main() -> None:
-    """Groups of AI agents decide; this tells what their agreement is worth."""
+    """Groups of AI agents decide; this tells what their agreement is worth.
+
+    Every command has --help and --json. Results go to stdout, talk to stderr. Exit codes: 0 done; 1 ran, and the
+    check found something; 2 usage; 3 run failed or incomplete, resumable; 4 record damaged; 130 interrupted.
+    """

@@ -204,3 +204,11 @@ def under(scope: str, script: Script) -> Generator[Within, Any, Any]:
 def once(effect: Effect) -> Script:
     """A script of a single effect, for :class:`Together` and :class:`Race`."""
     return (yield effect)
+
+
+def who_of(effect: Effect) -> str:
+    """Whom an effect concerns: the part of its key after the kind."""
+    for name in ("agent", "sender", "check"):
+        if (who := getattr(effect, name, None)) is not None:
+            return str(who)
+    return ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dissensus.script.effects import Effect, Finish, Note, Post, Race, Script, Together, Within
+from dissensus.script.effects import Effect, Finish, Note, Post, Race, Script, Together, Within, who_of
 from dissensus.script.keys import Keys
 from dissensus.script.outcomes import Done, Outcome
 
@@ -52,11 +52,3 @@ def _carry_out(what: Any, scope: str, keys: Keys, answer: Answer) -> Any:  # noq
             kind = what.kind_of_note if isinstance(what, Note) else what.kind
             key = keys.give(scope, kind, who_of(what), what.key)
             return Done() if isinstance(what, Post | Note) else answer(key, what)
-
-
-def who_of(effect: Effect) -> str:
-    """Whom an effect concerns: the part of its key after the kind."""
-    for name in ("agent", "sender", "check"):
-        if (who := getattr(effect, name, None)) is not None:
-            return str(who)
-    return ""

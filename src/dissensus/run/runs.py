@@ -1,0 +1,345 @@
+"""The ways of running a procedure: start, resume, replay, fork. Each sets up the same engine with another performer."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+
+import dissensus
+from dissensus.agents.model import Model
+from dissensus.decide.procedures import PROCEDURES
+from dissensus.errors import DissensusError, RecordDamaged, RunError, ScriptError, UsageError
+from dissensus.record.event import Draft, Event
+from dissensus.record.sqlite import open_record
+from dissensus.record.store import Store
+from dissensus.run.engine import Engine
+from dissensus.run.journal import Journal
+from dissensus.run.performers import Live, Past, Performer, Recorded, StillWaiting
+from dissensus.script.decisions import Decision, Status
+from dissensus.script.effects import Script
+from dissensus.script.outcomes import Reply, from_data, to_data
+from dissensus.script.seats import Seat
+
+OnEvent = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """What the first event of a record says: all that is needed to run the script again."""
+
+    procedure: str
+    version: str
+    digest: str
+    settings: Mapping[str, Any]
+    seats: tuple[Seat, ...]
+    seed: int
+    panel: Mapping[str, Any]
+    software: str = ""
+    parent: Mapping[str, Any] | None = None
+
+    def to_data(self) -> dict[str, Any]:
+        """JSON-ready data; sets are sorted, so that equal heads have equal bytes."""
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        for seat in data["seats"]:
+            seat["capabilities"] = sorted(seat["capabilities"])
+        return data
+
+    def script(self) -> Script:
+        """The procedure's script, from its beginning. Raises :class:`~dissensus.errors.UsageError` if unknown."""
+        return _procedure(self.procedure).build(self.settings, self.seats, self.seed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """What a replay found."""
+
+    decision: Decision
+    recorded: Decision
+    identical: bool
+    events: int
+    same_source: bool
+    """False if the procedure's source has changed since; the decision may be identical all the same."""
+
+
+@lru_cache(maxsize=1)
+def source_digest() -> str:
+    """SHA-256 over the sources that decide what a script does: everything pure."""
+    digest = hashlib.sha256()
+    for package in ("answers", "decide", "measure", "script"):
+        folder = resources.files(dissensus) / package
+        for file in sorted((entry for entry in folder.iterdir() if entry.name.endswith(".py")), key=lambda f: f.name):
+            digest.update(f"{package}/{file.name}\0".encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+async def run_procedure(
+    *,
+    procedure: str,
+    settings: Mapping[str, Any],
+    seats: Sequence[Seat],
+    performer: AbstractAsyncContextManager[Performer],
+    record: Store,
+    seed: int = 0,
+    panel: Mapping[str, Any] | None = None,
+    on_event: OnEvent | None = None,
+) -> Decision:
+    """Run a procedure live and return its decision.
+
+    Args:
+        procedure: a name in :data:`dissensus.decide.procedures.PROCEDURES`.
+        settings: all that the procedure is to know, as JSON data; it stands in the record.
+        seats: who takes part.
+        performer: what carries out the calls, for instance :class:`~dissensus.run.performers.Live`.
+        record: an empty store, open for writing; it stays open.
+        seed: all randomness derives from it.
+        panel: where the seats came from, as data, so that the run can be resumed from the record alone.
+        on_event: called after each event, recorded ones included.
+
+    Raises:
+        UsageError: no procedure has this name.
+        StorageError: the record could not be written; it can be resumed.
+        ScriptError: the procedure itself failed; the record says how.
+    """
+    head = Head(
+        procedure=procedure,
+        version=_procedure(procedure).version,
+        digest=source_digest(),
+        settings=settings,
+        seats=tuple(seats),
+        seed=seed,
+        panel=panel or {},
+        software=dissensus.__version__,
+    )
+    async with performer as live:
+        return await _drive(head, Journal(record, on_event=on_event), live, record.path)
+
+
+async def resume(
+    record: Store, performer: AbstractAsyncContextManager[Performer], *, on_event: OnEvent | None = None
+) -> Decision:
+    """Finish an interrupted or waiting run; no call that has an outcome is made again.
+
+    Raises :class:`~dissensus.errors.RunError` if the procedure's source has changed since the record was begun.
+    """
+    events = list(record.read())
+    head = head_of(events)
+    if (ended := _decision_of(events)) is not None and events[-1].kind == "ended":
+        return replace(ended, record=record.path)
+    if head.digest != source_digest():
+        raise RunError(
+            f"The record was begun by version {head.software} of the procedures, whose source differs from this one.",
+            next_step="Resume with that version, or start anew from the record with `dissensus fork`.",
+        )
+    journal = Journal(record, events, on_event)
+    journal.aside("resumed", {"at": len(events)})
+    async with performer as live:
+        return await _drive(head, journal, Recorded(past_of(events), live), record.path)
+
+
+def replay(path: str | Path, *, script: Script | None = None) -> Replayed:
+    """Run the procedure again on the recorded outcomes alone: no model, no network, nothing written.
+
+    Args:
+        path: a record, ``.db`` or ``.jsonl``.
+        script: replay this script instead of the recorded procedure.
+
+    Raises:
+        ReplayMismatch: the procedure now asks something else under a key, which the error names.
+        NotRecorded: the procedure now asks something that the record does not answer.
+        RecordError: the record is damaged or was not finished.
+    """
+    with open_record(path) as store:
+        events = list(store.read())
+    head = head_of(events)
+    recorded = _decision_of(events)
+    if recorded is None:
+        raise RunError(
+            f"The run in {path} has no decision to compare with.", next_step=f"Finish it with: dissensus resume {path}"
+        )
+    journal = Journal(None, events)
+    performer = Recorded(past_of(events))
+    decision = anyio.run(_play, head, journal, performer, script or head.script())
+    identical = _bytes(decision) == _bytes(recorded)
+    return Replayed(
+        decision=replace(decision, record=str(path)),
+        recorded=replace(recorded, record=str(path)),
+        identical=identical,
+        events=len(events),
+        same_source=head.digest == source_digest(),
+    )
+
+
+async def fork(
+    parent: str | Path,
+    into: Store,
+    performer: AbstractAsyncContextManager[Performer],
+    *,
+    at: int,
+    text: str,
+    reuse: str = "unaffected",
+    on_event: OnEvent | None = None,
+) -> Decision:
+    """Run again with one outcome changed, in a new record that names its parent.
+
+    Args:
+        parent: the record to start from.
+        into: an empty store, open for writing.
+        performer: carries out what can no longer be taken from the parent.
+        at: sequence number of the outcome to change, or of the effect that it answers.
+        text: what the agent is to have said instead.
+        reuse: ``unaffected`` keeps every recorded outcome whose key and request are unchanged;
+            ``prefix`` keeps only those before the changed one.
+        on_event: called after each event.
+
+    Raises :class:`~dissensus.errors.UsageError` if event ``at`` is none that can be changed.
+    """
+    with open_record(parent) as store:
+        events = list(store.read())
+        digest = store.head().hash
+    head = head_of(events)
+    changed = _outcome_at(events, at, parent)
+    past = {
+        key: replace(one, origin={"reused": one.seq})
+        for key, one in past_of(events).items()
+        if reuse == "unaffected" or one.seq < changed.seq
+    }
+    said = Reply(text=text)
+    past[changed.key] = Past(changed.seq, changed.body["request"], said, {"replaced": changed.seq})
+    child = replace(
+        head,
+        version=_procedure(head.procedure).version,
+        digest=source_digest(),
+        software=dissensus.__version__,
+        parent={
+            "record": Path(parent).name,
+            "head": digest.hex(),
+            "at": changed.seq,
+            "key": changed.key,
+            "was": to_data(from_data(changed.body["outcome"])),
+            "reuse": reuse,
+        },
+    )
+    async with performer as live:
+        journal = Journal(into, on_event=on_event)
+        return await _drive(child, journal, Recorded(past, live, strict=False), into.path)
+
+
+async def _drive(head: Head, journal: Journal, performer: Performer, path: str) -> Decision:
+    """Play the run and see to it that the record says how it went, whatever happens."""
+    try:
+        decision = await _play(head, journal, performer, head.script())
+    except StillWaiting as waiting:
+        journal.aside("waiting", {"keys": list(waiting.keys)})
+        journal.commit()
+        question = str(head.settings.get("question", {}).get("text", ""))
+        return Decision(question=question, answer=None, status=Status.WAITING, record=path)
+    except (DissensusError, anyio.get_cancelled_exc_class(), KeyboardInterrupt):
+        journal.close_off()
+        raise
+    except Exception as error:
+        journal.write(Draft(kind="failed", key="failed", body={"error": f"{type(error).__name__}: {error}"}))
+        journal.write(Draft(kind="ended", key="ended", body={"status": "failed"}))
+        journal.commit()
+        raise ScriptError(
+            f"The procedure {head.procedure!r} failed: {type(error).__name__}: {error}.",
+            next_step="The record holds all that was done until then.",
+        ) from error
+    return replace(decision, record=path)
+
+
+async def _play(head: Head, journal: Journal, performer: Performer, script: Script) -> Decision:
+    """First event, the loop, last events. The same for every way of running."""
+    journal.write(Draft(kind="run", key="run", body=head.to_data()))
+    engine = Engine(journal, performer, {seat.agent: seat for seat in head.seats}, head.seed)
+    decision: Decision = await engine.run(script)
+    journal.write(Draft(kind="decision", key="decision", actor=head.procedure, body=decision.to_data()), durable=True)
+    journal.write(
+        Draft(kind="ended", key="ended", body={"status": decision.status.value, "outcomes": dict(engine.counts)})
+    )
+    journal.commit()
+    return decision
+
+
+def head_of(events: Sequence[Event]) -> Head:
+    """What the first event says. Raises :class:`~dissensus.errors.RecordDamaged` if it is none of a run."""
+    if not events or events[0].kind != "run":
+        raise RecordDamaged("The record does not begin with the settings of a run.", seq=1)
+    return msgspec.convert(dict(events[0].body), Head)
+
+
+def past_of(events: Iterable[Event]) -> dict[str, Past]:
+    """The recorded outcomes by key."""
+    return {
+        event.key: Past(
+            event.seq,
+            event.body["request"],
+            from_data(event.body["outcome"]),
+            {name: value for name, value in event.body.items() if name in ("reused", "replaced")},
+        )
+        for event in events
+        if event.kind == "outcome"
+    }
+
+
+def models_once(open_model: Callable[[str], Model]) -> Callable[[str], Model]:
+    """``open_model``, asked once per agent."""
+    opened: dict[str, Model] = {}
+
+    def model_of(agent: str) -> Model:
+        if agent not in opened:
+            opened[agent] = open_model(agent)
+        return opened[agent]
+
+    return model_of
+
+
+def live(model_of: Callable[[str], Model], **what: Any) -> Live:
+    """A live performer; see :class:`~dissensus.run.performers.Live`."""
+    return Live(models_once(model_of), **what)
+
+
+def _procedure(name: str) -> Any:
+    if name not in PROCEDURES:
+        raise UsageError(
+            f"There is no procedure named {name!r}.", next_step=f"Known are: {', '.join(sorted(PROCEDURES))}."
+        )
+    return PROCEDURES[name]
+
+
+def _decision_of(events: Sequence[Event]) -> Decision | None:
+    for event in reversed(events):
+        if event.kind == "decision":
+            return Decision.from_data(event.body)
+    return None
+
+
+def _outcome_at(events: Sequence[Event], at: int, parent: str | Path) -> Event:
+    if not 1 <= at <= len(events):
+        raise UsageError(f"{parent} has no event {at}; it has 1 to {len(events)}.")
+    event = events[at - 1]
+    for one in events:
+        if one.kind == "outcome" and one.key == event.key and one.body["outcome"]["kind"] in _SPEECH:
+            return one
+    outcomes = [str(one.seq) for one in events if one.kind == "outcome" and one.body["outcome"]["kind"] in _SPEECH]
+    raise UsageError(
+        f"Event {at} ({event.kind!r}) is no reply of an agent, so nothing can be said instead of it.",
+        next_step=f"Replies are the events {', '.join(outcomes[:20]) or 'none'}.",
+    )
+
+
+_SPEECH = ("reply", "refusal", "invalid", "transport", "timeout", "budget", "cancelled")
+"""Outcomes of asking an agent: what can be replaced by a reply."""
+
+
+def _bytes(decision: Decision) -> bytes:
+    return msgspec.json.encode(replace(decision, record=""), order="deterministic")
