@@ -10,7 +10,8 @@
     ├── RunError                  a run could not be finished; its record can be resumed   exit 3
     │   ├── StorageError          disk full, read-only, locked by another writer
     │   ├── ScriptError           a procedure broke a rule of scripts
-    │   │   └── DuplicateKey      two effects of one run carry the same key
+    │   │   ├── DuplicateKey      two effects of one run carry the same key
+    │   │   └── NotRecordable     an event that no record can hold: NaN, a lone surrogate, no JSON
     │   ├── ReplayMismatch        what the script asks now is not what the record holds
     │   │   └── NotRecorded       replay needs an outcome that the record does not hold
     │   └── DownloadError         a download failed or its digest is wrong
@@ -112,6 +113,12 @@ class DuplicateKey(ScriptError):
             next_step="Give the effect another key, or enter the part that repeats with under(…).",
         )
         self.key = key
+
+
+class NotRecordable(ScriptError):
+    """An event that no record can hold: its body is not JSON (NaN, a lone surrogate, an object), or a field is wrong."""
+
+    code = "not-recordable"
 
 
 class ReplayMismatch(RunError):
