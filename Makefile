@@ -13,7 +13,7 @@ ARGS ?=
 
 BIN := $(VENV)/bin
 DONE := $(VENV)/done
-MODELS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dissensus
+MODELS := $(or $(DISSENSUS_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dissensus)
 STEP := $(PYTHON) tools/step.py
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 

@@ -23,6 +23,11 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+# a developer's own settings decide nothing here; where the models lie is no setting of a run
+for _name in [name for name in os.environ if name.startswith("DISSENSUS_") and name != "DISSENSUS_CACHE"]:
+    del os.environ[_name]
+
+
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     """Async tests run on asyncio."""
