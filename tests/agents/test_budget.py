@@ -154,9 +154,9 @@ def test_each_limit_warns_once_at_four_fifths() -> None:
     lease(child.reserve(tokens=1)).settle(used(1))
     lease(child.reserve(tokens=5)).settle(used(5))
     warning = "1600000 of 2000000 tokens in the budget of the run are used."
-    assert root.warnings == (warning,)
+    assert list(root.warnings) == [warning]
     clock.now += 8
-    assert root.warnings == (warning, "8 of 10 seconds in the budget of the run are used.")
+    assert list(root.warnings) == [warning, "8 of 10 seconds in the budget of the run are used."]
     assert child.warnings == ()
 
 
