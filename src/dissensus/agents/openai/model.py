@@ -1,0 +1,105 @@
+"""A model on an OpenAI-compatible server."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from dissensus.agents.lacking import lacks
+from dissensus.agents.openai.link import Link, joined, messages, response_format
+from dissensus.agents.openai.llama_cpp import LlamaCppRoutes
+from dissensus.agents.openai.options import OpenAIOptions
+from dissensus.agents.openai.parse import read_chat, read_text
+from dissensus.agents.openai.plain import PlainRoutes
+from dissensus.agents.openai.vllm import VllmRoutes
+from dissensus.agents.secrets import Secret
+from dissensus.agents.wire import Wire
+from dissensus.script.calls import Capabilities, Capability, Extend, Generate, Score
+from dissensus.script.outcomes import Outcome
+
+
+class _Routes(Protocol):
+    async def extend(self, call: Extend) -> Outcome: ...
+
+    async def score(self, call: Score) -> Outcome: ...
+
+
+class OpenAI:
+    """One try per call; wrap it in :class:`~dissensus.agents.retried.Retried` and
+    :class:`~dissensus.agents.limited.Limited`, as :func:`~dissensus.agents.registry.open_model` does.
+
+    Raises:
+        SpecError: the key's environment variable is not set, or the address cannot be used.
+    """  # noqa: D205 - the first sentence needs two lines
+
+    def __init__(self, options: OpenAIOptions) -> None:
+        self.options = options
+        key = Secret.from_env(options.api_key_env) if options.api_key_env else None
+        self._wire = Wire(
+            options.base_url,
+            key=key,
+            key_header=options.key_header,
+            timeout_s=options.timeout_s,
+            most_bytes=options.most_bytes,
+            places=options.concurrency,
+        )
+        self._link = Link(options, self._wire)
+        self._can = options.can
+        self._routes: _Routes
+        if options.server == "llama.cpp":
+            self._routes = LlamaCppRoutes(self._link)
+        elif options.template == "none" and options.server != "vllm":
+            self._routes = PlainRoutes(self._link)
+        else:
+            self._routes = VllmRoutes(self._link)
+
+    def __repr__(self) -> str:
+        return f"OpenAI({self.options.model!r}, {self._wire!r})"
+
+    @property
+    def name(self) -> str:
+        """The model's name on its server."""
+        return self.options.model
+
+    @property
+    def host(self) -> str:
+        """The server that limits are counted for."""
+        return self._wire.origin
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the server can do, by its kind or as the user claims."""
+        return self._can
+
+    async def generate(self, call: Generate) -> Outcome:
+        """Chat in, one message out. Uses ``/chat/completions``; ``/completions`` for a base model."""
+        if Capability.CHAT not in self._can:
+            return lacks("This server takes no chat.")
+        if call.schema is not None and Capability.SCHEMA not in self._can:
+            return lacks("This server cannot be held to a JSON schema.")
+        form: dict[str, object] = {} if call.schema is None else {"response_format": response_format(call.schema)}
+        if self.options.template == "none":
+            body = self._link.body(call, limit="max_tokens", more={"prompt": joined(call.turns), **form})
+            return await self._link.ask("/completions", body, read_text, max_tokens=call.max_tokens)
+        body = self._link.body(call, more={"messages": messages(call.turns), **form})
+        return await self._link.ask("/chat/completions", body, read_chat, max_tokens=call.max_tokens)
+
+    async def extend(self, call: Extend) -> Outcome:
+        """Continue a text or token ids, by the routes of this kind of server."""
+        needed = Capability.CONTINUE if call.tokens is None else Capability.TOKENS
+        if needed not in self._can:
+            what = "a text" if call.tokens is None else "token ids"
+            return lacks(f"A server of kind {self.options.server!r} is not known to continue {what}. {_SET_KIND}")
+        return await self._routes.extend(call)
+
+    async def score(self, call: Score) -> Outcome:
+        """Log-probability of each continuation, by the routes of this kind of server."""
+        if Capability.LOGPROBS not in self._can:
+            return lacks(f"A server of kind {self.options.server!r} is not known to score continuations. {_SET_KIND}")
+        return await self._routes.score(call)
+
+    async def close(self) -> None:
+        """Give the connections back. Safe to call twice."""
+        await self._wire.close()
+
+
+_SET_KIND = "If it is another kind, set the option server (vllm, sglang, llama.cpp, ollama)."
