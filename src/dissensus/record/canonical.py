@@ -1,0 +1,229 @@
+"""The bytes of an event: made once, hashed, stored, and never made again.
+
+They are UTF-8 JSON without white space: an object with the fields ``v`` (version of the schema), ``seq``, ``id``,
+``time``, ``key``, ``kind``, ``actor``, ``thread``, ``visibility``, ``body``, in this order. Keys inside the body keep
+the order in which they were given: nobody ever encodes an event a second time to compare, so sorting would buy nothing
+and would lose what an order says (options by votes, most first). Long texts stand apart
+(:mod:`dissensus.record.blobs`).
+
+The fast encoder writes NaN as null, bytes as base64 and sets as lists without a word. What is not plain JSON is
+therefore looked for by hand, and refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+from typing import Any, NoReturn
+
+import msgspec
+
+from dissensus.errors import NotRecordable, RecordDamaged
+from dissensus.record import blobs
+from dissensus.record.event import OPERATOR, PUBLIC, Draft, Event, Visibility
+from dissensus.record.upcast import SCHEMA, too_new, upcast
+
+Row = tuple[int, bytes, bytes]
+"""An event as it is stored: sequence number, canonical bytes, hash."""
+
+MAX_DEPTH = 100
+"""Deepest nesting of lists and dicts in a body; every reader of JSON can follow so far."""
+
+_PREFIX = b'{"v":%d,' % SCHEMA
+
+
+class _Stored(msgspec.Struct, gc=False):
+    v: int
+    seq: int
+    id: str
+    time: float
+    key: str
+    kind: str
+    actor: str
+    thread: str
+    visibility: str | tuple[str, ...]
+    body: dict[str, Any]
+
+
+class _Place(msgspec.Struct, gc=False):
+    v: int
+    seq: int
+
+
+class _Kind(msgspec.Struct, gc=False):
+    kind: str
+    id: str = ""
+
+
+class _Body(msgspec.Struct, gc=False):
+    body: dict[str, Any]
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(_Stored).decode
+_decode_place = msgspec.json.Decoder(_Place).decode
+_decode_kind = msgspec.json.Decoder(_Kind).decode
+_decode_body = msgspec.json.Decoder(_Body).decode
+_decode_any = msgspec.json.Decoder(dict[str, Any]).decode
+
+_PLAIN = frozenset({str, int, bool, type(None)})
+_NESTED = frozenset({dict, list, tuple})
+_ALL = _PLAIN | _NESTED | {float}
+_MANY = 32
+_ONE_OF_TWO = (PUBLIC, OPERATOR)
+
+
+def encode(draft: Draft, seq: int, event_id: str, time: float, long: dict[bytes, bytes]) -> bytes:
+    """The canonical bytes of an event. Its long texts are put into ``long``, under their SHA-256.
+
+    Raises :class:`~dissensus.errors.NotRecordable` if the draft holds anything but JSON.
+    """
+    body: Any = draft.body
+    if not isinstance(body, dict):
+        body = dict(body)
+    key, kind, actor, thread, visibility = draft.key, draft.kind, draft.actor, draft.thread, draft.visibility
+    if not type(key) is type(kind) is type(actor) is type(thread) is str:
+        _refuse(draft, "key, kind, actor and thread must be strings")
+    _check_visibility(draft, visibility)
+    try:
+        # the encoder first: it is the one that stops at a list that contains itself
+        raw = _encode(_Stored(SCHEMA, seq, event_id, time, key, kind, actor, thread, visibility, body))
+        long_text = _check(draft, body)
+        if (long_text and len(raw) >= blobs.LONG) or blobs.MARK in raw:
+            body = blobs.take_out(body, long)
+            raw = _encode(_Stored(SCHEMA, seq, event_id, time, key, kind, actor, thread, visibility, body))
+    except UnicodeEncodeError as error:
+        _refuse(draft, f"it holds a lone surrogate, {error.object[error.start : error.end]!r}")
+    except RecursionError:
+        _refuse(draft, f"it is nested more than {MAX_DEPTH} deep")
+    except (TypeError, ValueError, OverflowError) as error:
+        _refuse(draft, str(error))
+    if len(raw) > blobs.MAX_BYTES:
+        _refuse(draft, f"it is longer than {blobs.MAX_BYTES} bytes")
+    return raw
+
+
+def decode(row: Row, text_of: Callable[[bytes], str], where: str) -> Event:
+    """The event in a row of the record ``where``; ``text_of`` gives the long text of a digest.
+
+    Raises:
+        RecordDamaged: the bytes are no event, or not the one that belongs in this place.
+        RecordTooNew: a later version wrote them.
+    """
+    seq, raw, _ = row
+    try:
+        stored = _decode(raw) if raw.startswith(_PREFIX) else msgspec.convert(upcast(_decode_any(raw)), _Stored)
+        body = blobs.put_back(stored.body, text_of) if blobs.MARK in raw else stored.body
+    except (ValueError, RecursionError) as error:
+        raise damaged(where, seq, f"its bytes are no event ({error})") from None
+    if stored.seq != seq:
+        raise damaged(where, seq, f"it says of itself that it is event {stored.seq}")
+    return Event(
+        seq=seq,
+        id=stored.id,
+        time=stored.time,
+        key=stored.key,
+        kind=stored.kind,
+        actor=stored.actor,
+        thread=stored.thread,
+        visibility=stored.visibility,
+        body=body,
+    )
+
+
+def check_place(seq: int, raw: bytes, where: str) -> None:
+    """Raise as :func:`decode` does unless ``raw`` is JSON that calls itself event ``seq``; for speed, nothing else."""
+    try:
+        place = _decode_place(raw)
+    except (ValueError, RecursionError) as error:
+        raise damaged(where, seq, f"its bytes are no event ({error})") from None
+    if place.seq != seq:
+        raise damaged(where, seq, f"it says of itself that it is event {place.seq}")
+    if b"\n" in raw:  # allowed in JSON, never written by the encoder, and it would break the lines of an export
+        raise damaged(where, seq, "its bytes hold a line break")
+    if place.v > SCHEMA:
+        raise too_new(place.v, SCHEMA)
+
+
+def kind_and_id(raw: bytes) -> tuple[str, str]:
+    """The kind and the id that stand in canonical bytes."""
+    found = _decode_kind(raw)
+    return found.kind, found.id
+
+
+def references(seq: int, raw: bytes, where: str) -> list[bytes]:
+    """Digests of the long texts that an event refers to."""
+    if blobs.MARK not in raw:
+        return []
+    try:
+        return list(blobs.references(_decode_body(raw).body))
+    except (ValueError, RecursionError) as error:
+        raise damaged(where, seq, str(error)) from None
+
+
+def _check_visibility(draft: Draft, who: Visibility) -> None:
+    if type(who) is tuple:
+        if not set(map(type, who)) <= {str}:
+            _refuse(draft, "visibility must name agents by strings")
+    elif who not in _ONE_OF_TWO:
+        _refuse(draft, f"visibility must be {PUBLIC!r}, {OPERATOR!r} or a tuple of names, not {who!r:.80}")
+
+
+def _check(draft: Draft, body: dict[str, Any]) -> bool:
+    """Refuse what JSON does not have. Returns whether some string may be long enough to be stored apart.
+
+    Goes level by level, without recursion. A wide list or dict (scores, token ids) is looked through by loops that
+    run in C.
+    """
+    level: list[Any] = [body]
+    long_text = False
+    for _ in range(MAX_DEPTH):
+        deeper: list[Any] = []
+        for item in level:
+            values: Any = item
+            if isinstance(item, dict):
+                values = item.values()
+                for name in item:
+                    if type(name) is not str and not isinstance(name, str):
+                        _refuse(draft, f"a key is no string: {name!r:.80}")
+            if len(item) > _MANY:
+                kinds = set(map(type, values))
+                if float in kinds and not all(map(isfinite, [one for one in values if type(one) is float])):
+                    _refuse(draft, "it holds a number that JSON does not have (NaN or an infinity)")
+                if kinds <= _ALL and str not in kinds:
+                    deeper += [one for one in values if type(one) in _NESTED] if kinds & _NESTED else ()
+                    continue
+            for value in values:
+                kind = type(value)
+                if kind is str:
+                    if len(value) * 4 >= blobs.LONG:
+                        long_text = True
+                elif kind in _PLAIN:
+                    pass
+                elif kind is float:
+                    if not isfinite(value):
+                        _refuse(draft, "it holds a number that JSON does not have (NaN or an infinity)")
+                elif kind in _NESTED or isinstance(value, dict | list | tuple):
+                    deeper.append(value)
+                elif not isinstance(value, str | int):  # an Enum of these is written as its value
+                    _refuse(draft, f"it holds a value of type {kind.__name__}")
+        if not deeper:
+            return long_text
+        level = deeper
+    return _refuse(draft, f"it is nested more than {MAX_DEPTH} deep")
+
+
+def _refuse(draft: Draft, why: str) -> NoReturn:
+    raise NotRecordable(
+        f"An event of kind {draft.kind!r:.80} with the key {draft.key!r:.200} cannot be recorded: {why}.",
+        next_step="Hand over plain JSON data: strings without lone surrogates, finite numbers, lists, dicts, null.",
+    ) from None
+
+
+def damaged(where: str, seq: int, why: str) -> RecordDamaged:
+    """The error for an event that cannot be trusted."""
+    return RecordDamaged(
+        f"Event {seq} of {where or 'the record'} is damaged: {why}.",
+        seq=seq,
+        next_step="Restore the record from a copy; what stands before this event can still be read.",
+    )
