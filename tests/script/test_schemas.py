@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus.script.schemas import problem_with
+from dissensus.script.schemas import closed, problem_with
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from([0.5, 2.0]) | st.text("ab", max_size=3),
@@ -121,3 +121,11 @@ def test_schemas_that_call_themselves_end() -> None:
 def test_schemas_that_are_no_schemas_allow_everything(schema: dict[str, Any]) -> None:
     assert not problem_with(schema, {})
     assert not problem_with(schema, "text")
+
+
+def test_arguments_that_no_tool_knows_are_refused_unless_its_schema_says_otherwise() -> None:
+    assert problem_with(closed({}), {"x": 1}) == '"x" is not allowed'
+    assert not problem_with(closed({}), {})
+    assert problem_with(closed({}), []) == "the value has to be an object, not a list"
+    assert not problem_with(closed({"additionalProperties": True}), {"x": 1})
+    assert not problem_with(closed({"patternProperties": {"^x": {}}}), {"x": 1})

@@ -26,7 +26,7 @@ from dissensus.script.actions import (
 from dissensus.script.calls import Capability, Turn
 from dissensus.script.effects import Ask, Script, UseTool
 from dissensus.script.outcomes import Invalid, Outcome, Reply, TimedOut, ToolResult
-from dissensus.script.schemas import problem_with
+from dissensus.script.schemas import closed, problem_with
 from dissensus.script.seats import Seat, ToolSpec
 
 MOST_SEEN: Final = 4000
@@ -125,7 +125,7 @@ def _decide(
             return Broken(f'There is no tool "{name[:80]}". Your tools: {", ".join(tools)}.')
         case Use(name, given):
             arguments = arguments_for(tools[name], given)
-            if problem := problem_with(_strict(tools[name].parameters), arguments, "arguments"):
+            if problem := problem_with(closed(tools[name].parameters), arguments, "arguments"):
                 return Broken(f"Wrong arguments for {name}: {problem}.")
             return Use(name, arguments)
         case Answer(value, plain) if not plain:
@@ -134,12 +134,6 @@ def _decide(
             if value is None or value == "":
                 return Broken('"answer" is empty.')
     return action
-
-
-def _strict(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema of the arguments, closed to unknown names unless it says something about them."""
-    tells = {"additionalProperties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf"} & parameters.keys()
-    return {"type": "object", **({} if tells else {"additionalProperties": False}), **parameters}
 
 
 def _observation(tool: str, result: ToolResult | TimedOut, schema: Mapping[str, object] | None) -> str:

@@ -47,6 +47,12 @@ class _Walk:
     steps: int = 0
 
 
+def closed(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of a tool's arguments, closed to unknown names unless it says something about them."""
+    tells = {"additionalProperties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf"} & parameters.keys()
+    return {"type": "object", **({} if tells else {"additionalProperties": False}), **parameters}
+
+
 def _problem(schema: Any, value: Any, name: str, walk: _Walk, depth: int) -> str:
     if schema is False:
         return f"{name} is not allowed"
