@@ -85,7 +85,7 @@ async def test_a_program_with_a_slash_is_looked_for_from_the_folder_and_runs_the
     script = tmp_path / "where.sh"
     script.write_text("#!/bin/sh\npwd\n")
     script.chmod(0o755)
-    here = os.path.realpath(tmp_path)
+    here = os.path.realpath(tmp_path)  # noqa: ASYNC240 - nothing else runs here
     assert await call(CommandTool(["./where.sh"], name="t", folder=tmp_path)) == ToolResult(text=here)
     script.chmod(0o644)
     assert "could not be started" in (await call(CommandTool(["./where.sh"], name="t", folder=tmp_path))).text
