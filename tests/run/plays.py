@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
+import anyio
+
 from dissensus.decide.procedures import Procedure
+from dissensus.script.calls import Capability, Extend, Generate, Score
 from dissensus.script.decisions import Decision, Status
-from dissensus.script.effects import Ask, Note, Post, Race, Together, once, under
-from dissensus.script.outcomes import Outcome, Reply
+from dissensus.script.effects import Ask, Note, Post, Race, Together, under
+from dissensus.script.outcomes import Outcome, Reply, Scores, TransportFailure
 from dissensus.script.seats import Seat
 
 SEATS = tuple(Seat(agent=name, model="scripted:test", temperature=0.0) for name in ("ada", "ben", "cleo"))
@@ -70,4 +73,28 @@ def procedure(build: Callable[..., Any] = _tree_decision) -> Procedure:
     return Procedure(name="test", version="1", build=build)
 
 
-__all__ = ["SEATS", "decision", "once", "procedure", "tree"]
+class Clerk:
+    """A model that keeps every call it got, waits as it is told, and answers with what it saw last."""
+
+    name = "scripted:test"
+    capabilities = frozenset({Capability.CHAT, Capability.LOGPROBS})
+
+    def __init__(self, agent: str = "", delays: Mapping[str, float] | None = None) -> None:
+        self.agent = agent
+        self.delays = delays or {}
+        self.calls: list[Generate] = []
+
+    async def generate(self, call: Generate) -> Reply:
+        self.calls.append(call)
+        await anyio.sleep(self.delays.get(call.key, 0))
+        return Reply(text=f"{call.turns[-1].text} | seed {call.seed}")
+
+    async def extend(self, call: Extend) -> TransportFailure:
+        return TransportFailure(problem=f"cannot continue {call.text!r}", cause="capability")
+
+    async def score(self, call: Score) -> Scores:
+        count = len(call.continuations)
+        return Scores(logprobs=tuple(-float(i) for i in range(count)), lengths=(1,) * count)
+
+    async def close(self) -> None:
+        return None

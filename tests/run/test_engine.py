@@ -2,58 +2,25 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 import anyio
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from plays import SEATS, decision, procedure
+from plays import SEATS, Clerk
 
-from dissensus.decide import procedures
 from dissensus.errors import DuplicateKey, NotRecorded, ReplayMismatch, ScriptError
 from dissensus.record.memory import MemoryStore
 from dissensus.run.engine import Engine
 from dissensus.run.journal import Journal
 from dissensus.run.performers import Live, Recorded, StillWaiting
-from dissensus.run.runs import past_of, resume, run_procedure
-from dissensus.script.calls import Capability, Extend, Generate, Score, Turn
+from dissensus.run.runs import past_of
+from dissensus.script.calls import Generate, Turn
 from dissensus.script.effects import Ask, AskPerson, Note, Post, Race, ScoreTexts, Script, Together, once, under
-from dissensus.script.outcomes import Cancelled, Done, Reply, Scores, TimedOut, TransportFailure
+from dissensus.script.outcomes import Done, Reply, TimedOut, TransportFailure
 from dissensus.script.seats import Seat
 
 pytestmark = pytest.mark.anyio
 by_name = {seat.agent: seat for seat in SEATS}
-
-
-class Clerk:
-    """A model that keeps every call it got, waits as it is told, and answers with what it saw last."""
-
-    name = "scripted:test"
-    capabilities = frozenset({Capability.CHAT, Capability.LOGPROBS})
-
-    def __init__(self, agent: str = "", delays: Mapping[str, float] | None = None) -> None:
-        self.agent = agent
-        self.delays = delays or {}
-        self.calls: list[Generate] = []
-
-    async def generate(self, call: Generate) -> Reply:
-        self.calls.append(call)
-        await anyio.sleep(self.delays.get(call.key, 0))
-        return Reply(text=f"{call.turns[-1].text} | seed {call.seed}")
-
-    async def extend(self, call: Extend) -> TransportFailure:
-        return TransportFailure(problem=f"cannot continue {call.text!r}", cause="capability")
-
-    async def score(self, call: Score) -> Scores:
-        count = len(call.continuations)
-        return Scores(logprobs=tuple(-float(i) for i in range(count)), lengths=(1,) * count)
-
-    async def close(self) -> None:
-        return None
 
 
 async def play(script: Script, clerk: Any = None, store: MemoryStore | None = None, **live: Any) -> Any:
@@ -248,128 +215,6 @@ async def test_lists_of_posts_are_done_at_once_and_an_empty_list_gives_an_empty_
     assert await play(script()) == ([], [Done(), Done()], {})
 
 
-# -- replay and resume ------------------------------------------------------------------------------------------
-
-agents = st.sampled_from([seat.agent for seat in SEATS])
-leaves = st.one_of(
-    st.tuples(st.just("ask"), agents), st.tuples(st.just("post"), agents), st.tuples(st.just("note"), st.just("x"))
-).map(list)
-
-
-def nested(children: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    some = st.lists(children, max_size=4)
-    return st.one_of(
-        some.map(lambda nodes: ["then", *nodes]),
-        some.map(lambda nodes: ["together", *nodes]),
-        st.lists(agents, max_size=4).map(lambda names: ["list", *names]),
-        st.tuples(st.sampled_from(["a", "b"]), children).map(lambda pair: ["under", *pair]),
-    )
-
-
-trees = st.recursive(leaves, nested, max_leaves=12)
-racing_trees = st.recursive(
-    leaves,
-    lambda children: st.one_of(
-        nested(children),
-        st.tuples(st.integers(1, 3), st.lists(children, min_size=1, max_size=4)).map(lambda p: ["race", p[0], *p[1]]),
-    ),
-    max_leaves=12,
-)
-
-
-class Jittery(Clerk):
-    """Answers after a short random delay, from the request alone."""
-
-    def __init__(self, luck: random.Random) -> None:
-        super().__init__()
-        self.luck = luck
-
-    async def generate(self, call: Generate) -> Reply:
-        self.calls.append(call)
-        for _ in range(self.luck.randrange(4)):
-            await anyio.sleep(0)
-        return Reply(text=f"{call.key} {call.seed} {len(call.turns)}")
-
-
-def record_of(settings: Mapping[str, Any], luck: int) -> tuple[MemoryStore, Any]:
-    store = MemoryStore()
-    clerk = Jittery(random.Random(luck))  # noqa: S311
-
-    async def go() -> Any:
-        return await run_procedure(
-            procedure="test", settings=settings, seats=SEATS, performer=Live(lambda _a: clerk), record=store, seed=3
-        )
-
-    return store, anyio.run(go)
-
-
-def prefix(store: MemoryStore, length: int) -> MemoryStore:
-    """A store that holds the first ``length`` events: what a crash left behind."""
-    from dissensus.record.event import Draft
-
-    left = MemoryStore()
-    for event in store.read(1, length + 1) if False else list(store.read())[:length]:
-        left.append(
-            [
-                Draft(
-                    kind=event.kind, key=event.key, actor=event.actor, thread=event.thread,
-                    visibility=event.visibility, body=event.body,
-                )
-            ]
-        )  # fmt: skip
-    left.commit()
-    return left
-
-
-@pytest.fixture(autouse=True)
-def test_procedure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(procedures, "PROCEDURES", {**procedures.PROCEDURES, "test": procedure()})
-    monkeypatch.setattr("dissensus.run.runs.PROCEDURES", procedures.PROCEDURES | {"test": procedure()})
-
-
-class TestEveryWay:
-    """Plain functions, since hypothesis drives them; each starts its own event loop."""
-
-    pytestmark: tuple[Any, ...] = ()
-
-    @given(tree=racing_trees, luck=st.integers(0, 5))
-    def test_replay_gives_the_identical_events_and_decision(self, tree: Any, luck: int) -> None:
-        store, first = record_of({"tree": tree}, luck)
-        events = list(store.read())
-        again: list[Any] = []
-
-        async def go() -> Any:
-            from dissensus.run.runs import _play, head_of
-
-            journal = Journal(None, events, again.append)
-            head = head_of(events)
-            result = await _play(head, journal, Recorded(past_of(events)), head.script())
-            assert journal.unused() == []
-            return result
-
-        assert anyio.run(go).answer == first.answer
-        assert again == events
-
-    @given(tree=racing_trees, luck=st.integers(0, 5), data=st.data())
-    def test_resume_repeats_no_call_that_had_an_outcome(self, tree: Any, luck: int, data: st.DataObject) -> None:
-        store, first = record_of({"tree": tree}, luck)
-        length = data.draw(st.integers(1, len(store)))
-        left = prefix(store, length)
-        answered = {event.key for event in left.read() if event.kind == "outcome"}
-        clerk = Jittery(random.Random(luck + 1))  # noqa: S311
-        second = anyio.run(resume, left, Live(lambda _a: clerk))
-        asked = Counter(call.key for call in clerk.calls)
-        assert not answered & set(asked)
-        assert all(times == 1 for times in asked.values())
-        keys = Counter((event.kind, event.key) for event in left.read() if event.kind != "resumed")
-        assert all(times == 1 for times in keys.values())
-        if "race" not in repr(tree):
-            assert second.answer == first.answer
-        if length == len(store):
-            assert second.answer == first.answer
-            assert not clerk.calls
-
-
 async def test_replay_refuses_a_changed_prompt_and_names_the_key() -> None:
     def script(prompt: str) -> Script:
         yield Ask("ada", "same")
@@ -405,44 +250,3 @@ async def test_another_seed_or_seat_makes_replay_refuse() -> None:
     other = {**by_name, "ada": Seat(agent="ada", model="scripted:other", temperature=0.0)}
     with pytest.raises(ReplayMismatch, match="ask/ada"):
         await Engine(Journal(None, events), Recorded(past_of(events)), other, seed=7).run(script())
-
-
-async def test_a_script_that_raises_ends_the_run_as_failed() -> None:
-    def build(*_: Any) -> Script:
-        yield Ask("ada", "?")
-        raise LookupError("lost")
-
-    procedures.PROCEDURES["test"]  # the fixture has put it there  # noqa: B018
-    store = MemoryStore()
-    from dissensus.run import runs
-
-    runs.PROCEDURES["test"] = procedure(build)  # type: ignore[index]
-    with pytest.raises(ScriptError, match="lost"):
-        await run_procedure(
-            procedure="test", settings={}, seats=SEATS, performer=Live(lambda _a: Clerk()), record=store
-        )
-    kinds = [event.kind for event in store.read()]
-    assert kinds[-2:] == ["failed", "ended"]
-
-
-async def test_cancelled_runs_leave_a_record_that_resumes() -> None:
-    from dissensus.run import runs
-
-    def build(*_: Any) -> Script:
-        first = yield Ask("ada", "quick")
-        second = yield Ask("ben", "slow")
-        return decision([first.text, second.text])
-
-    runs.PROCEDURES["test"] = procedure(build)  # type: ignore[index]
-    store = MemoryStore()
-    with anyio.move_on_after(0.1):
-        await run_procedure(
-            procedure="test", settings={}, seats=SEATS, record=store,
-            performer=Live(lambda _a: Clerk(delays={"ask/ben": 30})),
-        )  # fmt: skip
-    assert [event.kind for event in store.read()][-1] == "interrupted"
-    clerk = Clerk()
-    result = await resume(store, Live(lambda _a: clerk))
-    assert [call.key for call in clerk.calls] == ["ask/ben"]
-    assert result.status == "decided"
-    assert isinstance(Cancelled(), Cancelled)

@@ -226,5 +226,3 @@ def _said(effect: Post | Note, key: str) -> Draft:
 
 def _join(scope: str, name: str) -> str:
     return f"{scope}/{name}" if scope else name
-
-

@@ -131,7 +131,10 @@ class Live:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._group.cancel_scope.cancel()
-        await self._group.__aexit__(kind, error, trace)
+        if isinstance(error, anyio.get_cancelled_exc_class()):
+            await self._group.__aexit__(kind, error, trace)
+        else:  # kept from the group, which would wrap it
+            await self._group.__aexit__(None, None, None)
 
     def start(self, job: Job) -> None:
         """Begin ``job`` in a task of its own; a person's question is only noted."""
@@ -250,8 +253,18 @@ class Live:
         key = call.key
 
         def report(attempt: Attempt) -> None:
-            self._tell(Aside("attempt", key, {"number": attempt.number, "problem": attempt.problem,
-                                              "status": attempt.status, "waited_s": attempt.waited_s}))
+            self._tell(
+                Aside(
+                    "attempt",
+                    key,
+                    {
+                        "number": attempt.number,
+                        "problem": attempt.problem,
+                        "status": attempt.status,
+                        "waited_s": attempt.waited_s,
+                    },
+                )
+            )
 
         call = replace(call, report=report)
         outcome: Outcome | None = None

@@ -82,7 +82,7 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
-async def run_procedure(
+async def start(
     *,
     procedure: str,
     settings: Mapping[str, Any],

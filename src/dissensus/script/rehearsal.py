@@ -38,7 +38,9 @@ def _carry_out(what: Any, scope: str, keys: Keys, answer: Answer) -> Any:  # noq
         case Within(inner, nested):
             return _carry_out(nested, f"{scope}/{inner}" if scope else inner, keys, answer)
         case Together(scripts):
-            return {name: _play(sub, f"{scope}/{name}" if scope else name, keys, answer) for name, sub in scripts.items()}
+            return {
+                name: _play(sub, f"{scope}/{name}" if scope else name, keys, answer) for name, sub in scripts.items()
+            }
         case Race(scripts, enough):
             used: dict[str, Any] = {}
             for name, sub in scripts.items():

@@ -1,0 +1,173 @@
+"""The same script live, replayed, resumed after a cut at any event, failed and cancelled."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plays import SEATS, Clerk, decision, procedure
+
+from dissensus.errors import ScriptError
+from dissensus.record.event import Draft
+from dissensus.record.memory import MemoryStore
+from dissensus.run import runs
+from dissensus.run.journal import Journal
+from dissensus.run.performers import Live, Recorded
+from dissensus.run.runs import head_of, past_of, resume, start
+from dissensus.script.calls import Generate
+from dissensus.script.effects import Ask, Script
+from dissensus.script.outcomes import Reply
+
+agents = st.sampled_from([seat.agent for seat in SEATS])
+leaves = st.one_of(
+    st.tuples(st.just("ask"), agents), st.tuples(st.just("post"), agents), st.tuples(st.just("note"), st.just("x"))
+).map(list)
+
+
+def nested(children: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    some = st.lists(children, max_size=4)
+    return st.one_of(
+        some.map(lambda nodes: ["then", *nodes]),
+        some.map(lambda nodes: ["together", *nodes]),
+        st.lists(agents, max_size=4).map(lambda names: ["list", *names]),
+        st.tuples(st.sampled_from(["a", "b"]), children).map(lambda pair: ["under", *pair]),
+    )
+
+
+trees = st.recursive(leaves, nested, max_leaves=12)
+racing_trees = st.recursive(
+    leaves,
+    lambda children: st.one_of(
+        nested(children),
+        st.tuples(st.integers(1, 3), st.lists(children, min_size=1, max_size=4)).map(lambda p: ["race", p[0], *p[1]]),
+    ),
+    max_leaves=12,
+)
+
+
+class Jittery(Clerk):
+    """Answers after a short random delay, from the request alone."""
+
+    def __init__(self, luck: random.Random) -> None:
+        super().__init__()
+        self.luck = luck
+
+    async def generate(self, call: Generate) -> Reply:
+        self.calls.append(call)
+        for _ in range(self.luck.randrange(4)):
+            await anyio.sleep(0)
+        return Reply(text=f"{call.key} {call.seed} {len(call.turns)}")
+
+
+def record_of(settings: Mapping[str, Any], luck: int) -> tuple[MemoryStore, Any]:
+    store = MemoryStore()
+    clerk = Jittery(random.Random(luck))  # noqa: S311
+
+    async def go() -> Any:
+        return await start(
+            procedure="test", settings=settings, seats=SEATS, performer=Live(lambda _a: clerk), record=store, seed=3
+        )
+
+    return store, anyio.run(go)
+
+
+def prefix(store: MemoryStore, length: int) -> MemoryStore:
+    """A store that holds the first ``length`` events: what a crash left behind."""
+    left = MemoryStore()
+    for event in list(store.read())[:length]:
+        left.append(
+            [
+                Draft(
+                    kind=event.kind, key=event.key, actor=event.actor, thread=event.thread,
+                    visibility=event.visibility, body=event.body,
+                )
+            ]
+        )  # fmt: skip
+    left.commit()
+    return left
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The procedures, with one more named ``test``."""
+    known = {**runs.PROCEDURES, "test": procedure()}
+    monkeypatch.setattr(runs, "PROCEDURES", known)
+    return known
+
+
+@given(tree=racing_trees, luck=st.integers(0, 5))
+def test_replay_gives_the_identical_events_and_decision(tree: Any, luck: int) -> None:
+    store, first = record_of({"tree": tree}, luck)
+    events = list(store.read())
+    again: list[Any] = []
+
+    async def go() -> Any:
+        journal = Journal(None, events, again.append)
+        head = head_of(events)
+        result = await runs._play(head, journal, Recorded(past_of(events)), head.script())
+        assert journal.unused() == []
+        return result
+
+    assert anyio.run(go).answer == first.answer
+    assert again == events
+
+
+@given(tree=racing_trees, luck=st.integers(0, 5), data=st.data())
+def test_resume_repeats_no_call_that_had_an_outcome(tree: Any, luck: int, data: st.DataObject) -> None:
+    store, first = record_of({"tree": tree}, luck)
+    length = data.draw(st.integers(1, len(store)))
+    left = prefix(store, length)
+    answered = {event.key for event in left.read() if event.kind == "outcome"}
+    clerk = Jittery(random.Random(luck + 1))  # noqa: S311
+    second = anyio.run(resume, left, Live(lambda _a: clerk))
+    asked = Counter(call.key for call in clerk.calls)
+    assert not answered & set(asked)
+    assert all(times == 1 for times in asked.values())
+    keys = Counter((event.kind, event.key) for event in left.read() if event.kind != "resumed")
+    assert all(times == 1 for times in keys.values())
+    if "race" not in repr(tree):
+        assert second.answer == first.answer
+    if length == len(store):
+        assert second.answer == first.answer
+        assert not clerk.calls
+
+
+@pytest.mark.anyio
+async def test_a_script_that_raises_ends_the_run_as_failed(known: dict[str, Any]) -> None:
+    def build(*_: Any) -> Script:
+        yield Ask("ada", "?")
+        raise LookupError("lost")
+
+    store = MemoryStore()
+    known["test"] = procedure(build)
+    with pytest.raises(ScriptError, match="lost"):
+        await start(procedure="test", settings={}, seats=SEATS, performer=Live(lambda _a: Clerk()), record=store)
+    kinds = [event.kind for event in store.read()]
+    assert kinds[-2:] == ["failed", "ended"]
+
+
+@pytest.mark.anyio
+async def test_cancelled_runs_leave_a_record_that_resumes(known: dict[str, Any]) -> None:
+    def build(*_: Any) -> Script:
+        first = yield Ask("ada", "quick")
+        second = yield Ask("ben", "slow")
+        return decision([first.text, second.text])
+
+    known["test"] = procedure(build)
+    store = MemoryStore()
+    with anyio.move_on_after(0.1):
+        await start(
+            procedure="test", settings={}, seats=SEATS, record=store,
+            performer=Live(lambda _a: Clerk(delays={"ask/ben": 30})),
+        )  # fmt: skip
+    assert [event.kind for event in store.read()][-1] == "interrupted"
+    clerk = Clerk()
+    result = await resume(store, Live(lambda _a: clerk))
+    assert [call.key for call in clerk.calls] == ["ask/ben"]
+    assert result.status == "decided"
