@@ -16,11 +16,6 @@ from dissensus.script.outcomes import ToolResult
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def python(code: str, *more: str, **options: Any) -> CommandTool:
     return CommandTool([sys.executable, "-c", code, *more], name="tool", **options)
 

@@ -17,11 +17,6 @@ from dissensus.script.schemas import problem_with
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @dataclass
 class Point:
     x: int
