@@ -16,9 +16,8 @@ returns a :class:`~dissensus.agents.model.Model`, ``rest`` being the reference a
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
@@ -28,7 +27,7 @@ from dissensus.agents.limited import HostLimits, Limited
 from dissensus.agents.model import Model
 from dissensus.agents.retried import Patience, Retried
 from dissensus.agents.secrets import refuse_secrets
-from dissensus.errors import MissingExtra, ModelNotFound, SpecError
+from dissensus.errors import ModelNotFound, SpecError
 
 GROUP = "dissensus.models"
 BUILT_IN = ("http", "llama", "openai", "scripted")
@@ -136,11 +135,10 @@ def _wrapped(model: Model, host: str, *, tries: int, places: int) -> Model:
 
 
 def _llama(rest: str, given: dict[str, object]) -> Model:
-    try:
-        load: Callable[..., Model] = import_module("dissensus.agents.llama").load
-    except ModuleNotFoundError:
-        raise MissingExtra("The embedded local model", extra="local") from None
-    return load(rest, **given)
+    from dissensus.agents.llama import load
+
+    options: dict[str, Any] = given
+    return load(rest, **options)
 
 
 def _foreign(scheme: str, rest: str, given: dict[str, object]) -> Model:

@@ -37,16 +37,10 @@ from dissensus.script.outcomes import (
 
 __all__ = ["Answers", "Delay", "Rule", "Scripted"]
 
-Answers = (
-    str
-    | Outcome
-    | Sequence[Rule]
-    | Sequence[str | Outcome]
-    | Mapping[str, str | Outcome]
-    | Callable[[Call], str | Outcome]
-)
+Answers = str | Outcome | Sequence[Rule | str | Outcome] | Mapping[str, str | Outcome] | Callable[[Call], str | Outcome]
 """A text or an outcome: always that. A list of rules: the first that fits. A list of texts and outcomes: one after the
-other. A mapping: by the call's key, else by its last turn, else under ``*``. A function: what it returns."""
+other (rules and texts do not mix). A mapping: by the call's key, else by its last turn, else under ``*``. A function:
+what it returns."""
 
 Delay = float | tuple[float, float] | Callable[[Call], float]
 """Seconds before an answer: fixed, drawn between two bounds by the request, or as a function says."""

@@ -65,7 +65,7 @@ class Secret:
         self._value = value
         self.source = source
         self.env = env
-        forms = {value, quote(value, safe=""), json.dumps(value)[1:-1], html.escape(value)}
+        forms = {value, quote(value, safe=""), json.dumps(value)[1:-1], html.escape(value), repr(value.encode())[2:-1]}
         # the longest first, so that no part of a longer form is left standing
         self._forms = tuple(sorted(forms, key=len, reverse=True)) if len(value) >= _LEAST_LENGTH else ()
         _guard_logs(self)

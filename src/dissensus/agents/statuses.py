@@ -80,7 +80,7 @@ def _next_step(status: int, key_env: str) -> str:
 
 def _redirect(headers: Mapping[str, str], hide: Hide) -> str:
     try:
-        host = urlsplit(headers.get("location", "")).hostname or "another path"
+        host = urlsplit(hide(headers.get("location", ""))).hostname or "another path"
     except ValueError:
         host = "an unreadable address"
     # followed, a redirect would carry the prompts and perhaps the key to a host that nobody named

@@ -264,7 +264,8 @@ def _parts(base_url: str) -> tuple[str, str, str]:
             next_step="Put it into an environment variable and name that one: api_key_env: NAME.",
         )
     if parts.scheme not in {"http", "https"} or not host or not base_url.strip().isprintable():
-        raise SpecError(f"{base_url!r} is no address of a server.", next_step="Write it like http://127.0.0.1:8080/v1.")
+        shown = "What was given" if {"@", "="} & set(base_url) else repr(base_url)  # it may hold a password
+        raise SpecError(f"{shown} is no address of a server.", next_step="Write it like http://127.0.0.1:8080/v1.")
     shown = f"[{host}]" if ":" in host else host
     origin = f"{parts.scheme}://{shown}" + (f":{port}" if port is not None else "")
     return origin, parts.path.rstrip("/"), f"?{parts.query}" if parts.query else ""

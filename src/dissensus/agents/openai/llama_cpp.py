@@ -8,6 +8,7 @@ wrote exactly the ids it was forced to.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from dissensus.agents.lacking import lacks
@@ -58,7 +59,7 @@ class LlamaCppRoutes:
                 return lacks(
                     "This llama.cpp server did not write the token ids that it was forced to; it cannot score."
                 )
-            sums.append(sum(forced.logprobs))
+            sums.append(math.fsum(forced.logprobs))
             lengths.append(len(ids))
             usages.extend([forced.usage] if ids else [])
         model = self._link.options.model

@@ -53,7 +53,8 @@ class OpenAIOptions:
         tries: most tries of one call, the first included.
         concurrency: most calls at a time to this host.
         slots: number of cache slots of a llama.cpp server (its ``--parallel``); 0 leaves the choice to the server.
-        cache_prompt: let a llama.cpp server reuse the beginning of a prompt (logits may then differ in the last bits).
+        cache_prompt: let a llama.cpp server reuse the beginning of a prompt. Faster; but logits then depend on what was
+            asked before, so the same seed may give another text.
         logprobs: ask for the log-probability of each token of a continuation.
         max_tokens_field: name under which the limit is sent; some hosted models want ``max_completion_tokens``.
         omit: fields that this server refuses, such as ``temperature`` or ``seed``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from dissensus.agents.bodies import (
     Hide,
@@ -88,7 +88,11 @@ def read_continued(body: bytes, asked: Asked) -> Outcome:
     if not isinstance(spoken, Reply):
         return spoken
     ids, numbers = _tokens(found.choice)
-    return _extended(spoken, ids, numbers)
+    end: _End = "limit"
+    if spoken.finish == "stop":
+        reason = found.choice.get("stop_reason", found.choice.get("matched_stop"))
+        end = "text" if isinstance(reason, str) else "token"
+    return _extended(spoken, ids, numbers, end)
 
 
 def read_native(body: bytes, asked: Asked) -> Outcome:
@@ -113,7 +117,11 @@ def read_native(body: bytes, asked: Asked) -> Outcome:
         numbers = logprobs([item.get("logprob") if isinstance(item, Mapping) else None for item in listed])
     finish = _FINISH.get(str(data.get("stop_type")), "other")
     model = model_name(data.get("model"), asked.model, asked.hide)
-    return _extended(Reply(text=text, finish=finish, model=model, usage=usage), token_ids(data.get("tokens")), numbers)
+    end: _End = "limit"
+    if finish == "stop":
+        end = "text" if data.get("stop_type") == "word" else "token"
+    spoken = Reply(text=text, finish=finish, model=model, usage=usage)
+    return _extended(spoken, token_ids(data.get("tokens")), numbers, end)
 
 
 def read_ids(body: bytes, asked: Asked) -> tuple[int, ...] | Outcome:
@@ -260,8 +268,20 @@ def _spoken(
     return Reply(text=text, finish=ended, model=found.model, usage=usage)
 
 
-def _extended(spoken: Reply, ids: tuple[int, ...] | None, numbers: tuple[float, ...] | None) -> Extended:
+_End = Literal["limit", "token", "text"]
+"""Why nothing more was written: the limit, the token that ends a message, or one of the texts that end it."""
+
+
+def _extended(spoken: Reply, ids: tuple[int, ...] | None, numbers: tuple[float, ...] | None, end: _End) -> Extended:
+    """A continuation whose ids stand for its text and no more: what is appended to them must not follow an end."""
     text = spoken.text
+    if end == "token":
+        # without ids it cannot be told whether the numbers count the ending token
+        numbers = numbers[:-1] if ids and numbers else None
+        ids = ids[:-1] if ids else ids
+    elif end == "text":
+        # the text is cut where the ending text begins, which may be inside a token
+        ids = numbers = None
     if spoken.finish == "length":
         # a character cut in half by the limit shows as U+FFFD; its bytes are in the ids
         text = text.removesuffix("\ufffd")

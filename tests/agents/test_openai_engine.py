@@ -1,0 +1,180 @@
+"""The routes for llama.cpp against the real engine, with a small model: log-probabilities, ids, seams, slots."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dissensus.agents.llama_host
+from dissensus.agents import catalogue
+from dissensus.agents.openai import OpenAI, OpenAIOptions
+from dissensus.agents.wire import Answer, Wire
+from dissensus.script.calls import Extend, Generate, Score, Turn
+from dissensus.script.outcomes import Extended, Reply, Scores, TransportFailure
+
+pytestmark = [pytest.mark.anyio, pytest.mark.model]
+KEY = "canary-0123456789"
+TURNS = (Turn("user", "What is the capital of France?"),)
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """A server of the engine, in a process of its own."""
+    pytest.importorskip("xllamacpp")
+    entry = catalogue.find("smollm2-135m")
+    if catalogue.state_of(entry) is not catalogue.State.INSTALLED:
+        pytest.skip("the model smollm2-135m is not installed")
+    settings = {
+        "path": str(catalogue.path_of(entry)),
+        "key": KEY,
+        "slots": 2,
+        "context": 512,
+        "threads": 1,
+        "batch": 512,
+        "flash_attention": False,
+        "chat_template": "",
+        "gpu_layers": 0,
+    }
+    host = Path(dissensus.agents.llama_host.__file__)
+    with subprocess.Popen(
+        [sys.executable, "-P", str(host)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(settings) + "\n")
+        process.stdin.flush()
+        yield json.loads(process.stdout.readline())["address"]
+        process.stdin.close()
+        process.wait(30)
+
+
+@pytest.fixture
+async def model(address: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[OpenAI]:
+    monkeypatch.setenv("ENGINE_KEY", KEY)
+    opened = OpenAI(options(address))
+    yield opened
+    await opened.close()
+
+
+def options(address: str, **more: Any) -> OpenAIOptions:
+    fields: dict[str, Any] = {"server": "llama.cpp", "api_key_env": "ENGINE_KEY", "slots": 2, "logprobs": True}
+    return OpenAIOptions(model="m", base_url=f"{address}/v1", **(fields | more))
+
+
+async def test_a_seed_is_kept_without_the_cache_and_the_cache_is_used_with_it(model: OpenAI, address: str) -> None:
+    call = Generate(turns=TURNS, temperature=0.8, max_tokens=12, seed=5, key="ask/ada")
+    uncached = OpenAI(options(address, cache_prompt=False))
+    first, second = await uncached.generate(call), await uncached.generate(call)
+    await uncached.close()
+    assert isinstance(first, Reply)
+    assert isinstance(second, Reply)
+    assert first.text == second.text
+    assert (first.usage.tokens_out, first.usage.tokens_cached, second.usage.tokens_cached) == (12, 0, 0)
+    assert first.finish == "length"
+    cached = await model.generate(call)
+    assert isinstance(cached, Reply)
+    assert cached.usage.tokens_cached
+    assert first.model.endswith(".gguf")
+    assert "/" not in first.model
+
+
+async def test_a_schema_is_kept(model: OpenAI) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"answer": {"enum": ["yes", "no"]}},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }
+    outcome = await model.generate(Generate(turns=TURNS, schema=schema, max_tokens=40, temperature=0))
+    assert isinstance(outcome, Reply)
+    assert json.loads(outcome.text)["answer"] in {"yes", "no"}
+
+
+async def test_a_text_is_continued_without_a_seam_and_by_ids_the_same(model: OpenAI) -> None:
+    whole = await model.extend(Extend(turns=TURNS, max_tokens=8, temperature=0))
+    assert isinstance(whole, Extended)
+    assert whole.tokens is not None
+    assert whole.logprobs is not None
+    assert len(whole.tokens) == len(whole.logprobs)
+    begun = await model.extend(Extend(turns=TURNS, max_tokens=3, temperature=0))
+    assert isinstance(begun, Extended)
+    assert begun.tokens == whole.tokens[:3]
+    by_ids = await model.extend(Extend(turns=TURNS, tokens=begun.tokens, max_tokens=5, temperature=0))
+    by_text = await model.extend(Extend(turns=TURNS, text=begun.text, max_tokens=5, temperature=0))
+    assert isinstance(by_ids, Extended)
+    assert isinstance(by_text, Extended)
+    assert begun.text + by_ids.text == whole.text
+    assert by_text.text == by_ids.text
+
+
+async def test_the_end_of_a_message_is_no_part_of_its_ids(model: OpenAI) -> None:
+    outcome = await model.extend(Extend(turns=TURNS, text="The capital of France", max_tokens=20, temperature=0))
+    assert isinstance(outcome, Extended)
+    assert outcome.finish == "stop"
+    assert outcome.usage.tokens_out == len(outcome.tokens or ()) + 1
+
+
+async def test_scores_equal_those_read_from_the_whole_vocabulary(model: OpenAI, address: str) -> None:
+    continuations = ("Paris", "London is", "")
+    scores = await model.score(Score(turns=TURNS, continuations=continuations, key="score/ada"))
+    assert isinstance(scores, Scores)
+    wire = Wire(address, key=model._wire._key)
+
+    async def post(path: str, body: object) -> Any:
+        got = await wire.post(path, body)
+        assert isinstance(got, Answer), got
+        return json.loads(got.body)
+
+    prompt = (await post("/apply-template", {"messages": [{"role": "user", "content": TURNS[0].text}]}))["prompt"]
+    start = (await post("/tokenize", {"content": prompt, "add_special": True}))["tokens"]
+    for text, total, length in zip(continuations, scores.logprobs, scores.lengths, strict=True):
+        ids = (await post("/tokenize", {"content": text}))["tokens"]
+        expected = 0.0
+        for index, one in enumerate(ids):
+            body = {"prompt": [*start, *ids[:index]], "n_predict": 1, "n_probs": 49152, "temperature": 0}
+            listed = (await post("/completion", body))["completion_probabilities"][0]["top_logprobs"]
+            expected += next(item["logprob"] for item in listed if item["id"] == one)
+        assert length == len(ids)
+        assert math.isclose(total, expected, abs_tol=0.02)
+    await wire.close()
+
+
+async def test_a_prompt_that_does_not_fit_is_a_failure_of_its_own(model: OpenAI) -> None:
+    outcome = await model.generate(Generate(turns=(Turn("user", "word " * 2000),)))
+    assert isinstance(outcome, TransportFailure)
+    assert outcome.cause == "context-length"
+
+
+async def test_a_wrong_key_is_refused_and_the_variable_is_named(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENGINE_KEY", "another-canary-987654")
+    wrong = OpenAI(options(address))
+    outcome = await wrong.generate(Generate(turns=TURNS))
+    await wrong.close()
+    assert isinstance(outcome, TransportFailure)
+    assert outcome.status == 401
+    assert "ENGINE_KEY" in outcome.problem
+    assert "canary" not in repr(outcome)
+
+
+async def test_a_base_model_continues_plain_text(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENGINE_KEY", KEY)
+    base = OpenAI(options(address, template="none"))
+    prompt = (Turn("user", "1, 2, 3, 4,"),)
+    said = await base.generate(Generate(turns=prompt, temperature=0, max_tokens=3))
+    more = await base.extend(Extend(turns=prompt, temperature=0, max_tokens=3))
+    await base.close()
+    assert isinstance(said, Reply)
+    assert isinstance(more, Extended)
+    assert said.text == more.text
+    assert "5" in said.text
