@@ -173,7 +173,13 @@ async def test_a_base_model_continues_plain_text(address: str, monkeypatch: pyte
     prompt = (Turn("user", "1, 2, 3, 4,"),)
     said = await base.generate(Generate(turns=prompt, temperature=0, max_tokens=3))
     more = await base.extend(Extend(turns=prompt, temperature=0, max_tokens=3))
+    held = await base.generate(Generate(turns=prompt, temperature=0, max_tokens=9, schema={"enum": ["five"]}))
+    scores = await base.score(Score(turns=prompt, continuations=(" 5", " six")))
     await base.close()
+    assert isinstance(held, Reply)
+    assert json.loads(held.text) == "five"
+    assert isinstance(scores, Scores)
+    assert scores.logprobs[0] > scores.logprobs[1]
     assert isinstance(said, Reply)
     assert isinstance(more, Extended)
     assert said.text == more.text

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from servers import Seen, answer, chat, hostile, response
+from servers import Act, Seen, answer, chat, hang_up, hostile, response
 
 from dissensus.agents.openai import OpenAI, OpenAIOptions
 from dissensus.agents.openai.link import response_format
@@ -327,8 +327,17 @@ async def test_a_base_model_reads_its_turns_as_plain_text() -> None:
     assert isinstance(outcome, Reply)
     assert (outcome.text, outcome.finish) == ("rest", "length")
     assert seen[0].data["prompt"] == "Sums.\n1 + 1 ="
-    _, seen = await call_server(routes, Extend(turns=call.turns, text=" 2, 1 + 2 ="), template="none")
-    assert seen[0].data["prompt"] == "Sums.\n1 + 1 = 2, 1 + 2 ="
+    for server in ("openai", "vllm", "sglang"):
+        _, seen = await call_server(
+            routes, Extend(turns=call.turns, text=" 2, 1 + 2 ="), template="none", server=server
+        )
+        assert [one.data["prompt"] for one in seen] == ["Sums.\n1 + 1 = 2, 1 + 2 ="]
+    ids: Routes = {**routes, "/tokenize": lambda data: {"tokens": [len(data["prompt"])]}}
+    _, seen = await call_server(ids, Extend(turns=call.turns, tokens=(5,)), template="none", server="vllm")
+    assert seen[-1].data["prompt"] == [len("Sums.\n1 + 1 ="), 5]
+    outcome, seen = await call_server(routes, Extend(turns=call.turns, tokens=(5,)), template="none", server="sglang")
+    assert isinstance(outcome, TransportFailure)
+    assert not seen
 
 
 async def test_a_base_model_is_scored_by_its_echo() -> None:
@@ -338,7 +347,10 @@ async def test_a_base_model_is_scored_by_its_echo() -> None:
         return {"choices": [{"index": 0, "text": "", "logprobs": {"tokens": tokens, "token_logprobs": numbers}}]}
 
     outcome, seen = await call_server(
-        {"/v1/completions": echo}, Score(turns=(Turn("user", "1 + 1 ="),), continuations=(" 2", " 11")), template="none"
+        {"/v1/completions": echo},
+        Score(turns=(Turn("user", "1 + 1 ="),), continuations=(" 2", " 11")),
+        template="none",
+        capabilities=(Capability.LOGPROBS,),
     )
     assert isinstance(outcome, Scores)
     assert (outcome.logprobs, outcome.lengths) == ((-2.0, -3.0), (2, 3))
@@ -349,7 +361,9 @@ async def test_a_server_that_ignores_echo_does_not_score() -> None:
     routes: Routes = {
         "/v1/completions": lambda _data: vllm_choice(logprobs={"tokens": ["x"], "token_logprobs": [-1.0]})
     }
-    outcome, _ = await call_server(routes, Score(turns=TURNS, continuations=("a",)), template="none")
+    outcome, _ = await call_server(
+        routes, Score(turns=TURNS, continuations=("a",)), template="none", capabilities=(Capability.LOGPROBS,)
+    )
     assert isinstance(outcome, TransportFailure)
     assert outcome.cause == "capability"
 
@@ -385,6 +399,72 @@ async def test_half_a_character_at_the_limit_is_left_out_of_the_text() -> None:
     assert (outcome.text, outcome.tokens) == ("caf", (1, 2))
 
 
+# --- calls that take several requests
+
+WHOLE: dict[str, Routes] = {
+    "vllm": {
+        "/tokenize": lambda data: {"tokens": [1, 2] if "messages" in data else [3]},
+        "/v1/completions": lambda data: {
+            "choices": [
+                {
+                    "index": 0,
+                    "text": "x",
+                    "finish_reason": "length",
+                    "token_ids": [4],
+                    "prompt_logprobs": prompt_entries([1, 2, 3]),
+                }
+            ]
+            * (len(data["prompt"]) if isinstance(data["prompt"][0], list) else 1)
+        },
+    },
+    "llama.cpp": {
+        "/apply-template": lambda _data: {"prompt": "p"},
+        "/tokenize": lambda data: {"tokens": [1, 2, 3] if len(data["content"]) > 1 else [1, 2]},
+        "/completion": lambda _data: {
+            "content": "x",
+            "tokens": [3],
+            "stop_type": "limit",
+            "completion_probabilities": [{"logprob": -1.0}],
+        },
+    },
+}
+MANY: list[tuple[str, Extend | Score, int]] = [
+    ("vllm", Extend(turns=TURNS, tokens=(3,)), 2),
+    ("vllm", Extend(turns=TURNS, text="a "), 3),
+    ("vllm", Score(turns=TURNS, continuations=("b", "c")), 4),
+    ("vllm", Score(turns=TURNS, continuations=("",)), 1),
+    ("llama.cpp", Extend(turns=TURNS, text="a"), 2),
+    ("llama.cpp", Score(turns=TURNS, continuations=("b", "c")), 6),
+    ("llama.cpp", Score(turns=TURNS, continuations=("",)), 2),
+]
+BROKEN: list[Act] = [
+    answer({"error": "gone"}, status=500),
+    answer({"error": "what is that"}, status=400),
+    answer([]),
+    answer({}),
+    hang_up,
+]
+
+
+@pytest.mark.parametrize(("server", "call", "requests"), MANY)
+async def test_one_failed_request_is_the_failure_of_the_whole_call(
+    server: str, call: Extend | Score, requests: int
+) -> None:
+    fine = by_path(WHOLE[server])
+    for bad in BROKEN:
+        for broken in range(requests + 1):
+            async with hostile(*[fine] * broken, bad, fine) as running:
+                model = OpenAI(OpenAIOptions(model="m", base_url=running.url, server=server))  # type: ignore[arg-type]
+                outcome = await (model.extend(call) if isinstance(call, Extend) else model.score(call))
+                await model.close()
+                if broken < requests:
+                    assert isinstance(outcome, TransportFailure), (broken, outcome)
+                    assert len(running.seen) == broken + 1
+                else:
+                    assert isinstance(outcome, Extended | Scores), outcome
+                    assert len(running.seen) == requests
+
+
 # --- options
 
 
@@ -400,6 +480,8 @@ async def test_half_a_character_at_the_limit_is_left_out_of_the_text() -> None:
         {"base_url": "http://host/v1?api_key=canary-pass"},
         {"base_url": "https//user:canary-pass@host/v1"},
         {"api_key_env": "NOT_SET_ANYWHERE"},
+        {"key_header": "Authorization: Bearer canary\r\nX"},
+        {"key_header": ""},
         {"model": ""},
         {"timeout_s": 0},
         {"concurrency": 0},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 import time
 import zlib
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import httpx2
 
 _CONNECT_S = 10.0
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 # below the 5 s after which common servers of models close an idle connection: a call must not race with that
 _IDLE_S = 4.0
 
@@ -70,6 +72,10 @@ class Wire:
         places: int = 16,
     ) -> None:
         self.origin, self._path, self._query = _parts(base_url)
+        if not _HEADER_NAME.fullmatch(key_header):
+            raise SpecError(
+                "The name of the key's header is none.", next_step="Write it like Authorization or api-key."
+            )
         self.hide = key.hide if key is not None else keep
         self._key_env = key.env if key is not None else ""
         self._key = key

@@ -78,6 +78,8 @@ class OpenAI:
             return lacks("This server cannot be held to a JSON schema.")
         form: dict[str, object] = {} if call.schema is None else {"response_format": response_format(call.schema)}
         if self.options.template == "none":
+            if call.schema is not None and self.options.server == "llama.cpp":
+                form = {"json_schema": dict(call.schema)}  # its text route ignores response_format
             body = self._link.body(call, limit="max_tokens", more={"prompt": joined(call.turns), **form})
             return await self._link.ask("/completions", body, read_text, max_tokens=call.max_tokens)
         body = self._link.body(call, more={"messages": messages(call.turns), **form})

@@ -27,12 +27,13 @@ CAN: Mapping[str, Capabilities] = {
 """What each kind of server can do with a chat model (the README of this package says by which routes)."""
 
 CAN_WITHOUT_TEMPLATE: Mapping[str, Capabilities] = {
-    server: frozenset({Capability.CHAT, Capability.CONTINUE, Capability.SEED, Capability.LOGPROBS})
+    server: frozenset({Capability.CHAT, Capability.CONTINUE, Capability.SEED})
     | (_TEXT & CAN[server])
     | ({Capability.SCHEMA} if server in {"vllm", "sglang", "llama.cpp"} else frozenset())
     for server in CAN
 }
-"""The same for a base model, whose turns are joined plainly (``template="none"``)."""
+"""The same for a base model, whose turns are joined plainly (``template="none"``). Where a server is known to echo
+prompts with their log-probabilities, the user adds ``logprobs``."""
 
 _OURS = frozenset({"messages", "model", "n", "prompt", "stream", "stream_options"})
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dissensus.agents.lacking import lacks
 from dissensus.agents.openai.link import Link, Remembered, joined, messages, total, without_route
 from dissensus.agents.openai.parse import prompt_logprobs, read_choices, read_continued, read_ids
+from dissensus.agents.openai.plain import PlainRoutes
 from dissensus.script.calls import Extend, Score, Turn
 from dissensus.script.outcomes import Outcome, Scores
 
@@ -24,6 +25,8 @@ class VllmRoutes:
 
     async def extend(self, call: Extend) -> Outcome:
         """Continue the text or the ids where they end."""
+        if call.tokens is None and self._link.options.template == "none":
+            return await PlainRoutes(self._link).extend(call)
         ends_in_space = call.text != call.text.rstrip()
         if call.tokens is None and not (ends_in_space and self._link.options.server == "vllm"):
             return await self._continue_chat(call)
