@@ -33,12 +33,12 @@ def seconds_of(value: Any) -> float:
     Raises:
         ValueError: it is none of these, not above zero, or longer than a year.
     """
-    seconds = math.nan
+    seconds: float | None = None
     if isinstance(value, str) and (found := _SPAN.fullmatch(value.strip().lower())) and (found[2] or "s") in _UNITS:
         seconds = float(found[1]) * _UNITS[found[2] or "s"]
     elif isinstance(value, int | float) and not isinstance(value, bool):
         seconds = float(value) if abs(value) <= LONGEST_S else math.inf
-    if math.isnan(seconds):
+    if seconds is None:
         raise ValueError("has to be a span of time like 30s, 2 min or 1.5 h")
     if not 0 < seconds <= LONGEST_S:
         raise ValueError("has to be a span of time above zero and at most a year")
