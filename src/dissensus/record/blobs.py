@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any
 
-LONG = 512
+LONG = 1024
 """A string of so many UTF-8 bytes is stored apart."""
 MAX_BYTES = 2**28
 """Most bytes of one long text, and of one event."""
