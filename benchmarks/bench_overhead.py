@@ -29,10 +29,10 @@ import httpx2
 from common import Took, at_least, at_most, finish, median_cpu_s, peak_memory_mb, side_by_side
 
 from dissensus.agents.scripted import Scripted
+from dissensus.decide.procedures import Procedure
 from dissensus.record.sqlite import open_record
 from dissensus.run import runs
 from dissensus.run.performers import Live
-from dissensus.decide.procedures import Procedure
 from dissensus.script.calls import Generate, Turn
 from dissensus.script.decisions import Decision, Status
 from dissensus.script.effects import Ask, Script
@@ -69,7 +69,10 @@ def ask_all(calls: int) -> Script:
 
 def ours(calls: int, folder: str) -> None:
     """A whole run with its record on the disk."""
-    runs.PROCEDURES = {**runs.PROCEDURES, "bench": Procedure(name="bench", version="1", build=lambda *_: ask_all(calls))}
+    runs.PROCEDURES = {
+        **runs.PROCEDURES,
+        "bench": Procedure(name="bench", version="1", build=lambda *_: ask_all(calls)),
+    }
     model = Scripted(lambda _call: REPLY)
     path = Path(tempfile.mkdtemp(dir=folder)) / "run.db"
 
@@ -97,18 +100,20 @@ def inspect_arm(calls: int, folder: str) -> Any:
     from inspect_ai import Task
     from inspect_ai import eval as inspect_eval
     from inspect_ai.dataset import Sample
-    from inspect_ai.model import ModelOutput, get_model
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
     from inspect_ai.solver import generate
 
     logging.getLogger().setLevel(logging.ERROR)
 
     def arm() -> None:
         outputs = [ModelOutput.from_content("mockllm/model", REPLY) for _ in range(calls)]
+        for output in outputs:  # else it would fetch a tokenizer to count them
+            output.usage = ModelUsage(input_tokens=20, output_tokens=15, total_tokens=35)
         task = Task(dataset=[Sample(input=PROMPT, id=number) for number in range(1, calls + 1)], solver=generate())
         model = get_model("mockllm/model", custom_outputs=outputs, memoize=False)
         (log,) = inspect_eval(task, model=model, display="none", log_dir=folder, max_samples=20, max_connections=20)
         if log.status != "success":
-            raise RuntimeError(log.error)
+            raise RuntimeError(str(log.error)[:300])
 
     return arm
 
@@ -128,7 +133,7 @@ def bare_httpx2(calls: int, port: int) -> None:
 
 def in_flight() -> None:
     """``IN_FLIGHT`` calls at once, all waiting for the same event; prints the most memory held, in MB."""
-    model = Scripted(lambda _call: REPLY, delay_s=1.0)
+    model = Scripted(lambda _call: REPLY, delay_s=1.5)
     most = 0
 
     async def go() -> None:
@@ -151,6 +156,7 @@ def in_flight() -> None:
 
 
 def main() -> int:
+    """Measure, print, keep; returns the exit status."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--calls", type=int, default=1_000)
     parser.add_argument("--quick", action="store_true", help="200 calls, 3 rounds")
@@ -160,7 +166,7 @@ def main() -> int:
         in_flight()
         return 0
     calls, rounds = (200, 3) if options.quick else (options.calls, 5)
-    server = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True)  # noqa: S603
+    server = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True)
     try:
         port = int(server.stdout.readline()) if server.stdout else 0
         with tempfile.TemporaryDirectory() as folder:
@@ -174,7 +180,7 @@ def main() -> int:
     finally:
         server.kill()
         server.wait()
-    told = subprocess.run(  # noqa: S603
+    told = subprocess.run(
         [sys.executable, __file__, "--in-flight"], capture_output=True, text=True, check=True, timeout=120
     ).stdout.split()
 

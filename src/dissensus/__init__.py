@@ -35,7 +35,24 @@ _HOME = {
 }
 """Where each public name lives."""
 
-__all__ = sorted([*_HOME, "__version__"])
+__all__ = [
+    "Ballot",
+    "Decision",
+    "DissensusError",
+    "Panel",
+    "Question",
+    "Seat",
+    "Status",
+    "VoteSettings",
+    "__version__",
+    "decide",
+    "decide_async",
+    "default_panel",
+    "load_panel",
+    "open_record",
+    "replay",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -75,7 +75,7 @@ def child(path: Path, calls_file: Path, pipe: int, *, fresh: bool) -> None:
     live = Live(lambda _agent: Slow(calls))
 
     async def go() -> Any:
-        if fresh or not len(list(store.read())):
+        if fresh or len(store) == 0:
             return await runs.start(
                 procedure="test", settings={"tree": TREE}, seats=SEATS, performer=live, record=store, seed=5
             )
@@ -141,7 +141,7 @@ def main() -> None:
         found["runs"] += 1
         path.unlink()
     found["other decisions"] = len(answers - {uninterrupted})
-    print(json.dumps(found | {"answers": len(answers)}))
+    sys.stdout.write(json.dumps(found | {"answers": len(answers)}))
 
 
 if __name__ == "__main__":

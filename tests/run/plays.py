@@ -43,9 +43,9 @@ def _node(node: Sequence[Any]) -> Generator[Any, Any, Any]:
             outcomes = yield [Ask(agent, f"side by side, {agent}") for agent in agents]
             return [_said(outcome) for outcome in outcomes]
         case ["then", *nodes]:
-            results = []
+            results: list[Any] = []
             for one in nodes:
-                results.append((yield from _node(one)))
+                results += [(yield from _node(one))]
             return results
         case ["under", name, one]:
             return (yield from under(name, _node(one)))

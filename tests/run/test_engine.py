@@ -41,7 +41,8 @@ async def test_keys_follow_scope_kind_agent_and_occurrence() -> None:
     store = MemoryStore()
     await play(script(), store=store)
     assert [event.key for event in store.read() if event.kind == "ask"] == [
-        "ask/ada", "ask/ben", "ask/ada/2", "round/1/ask/ada", "round/2/ask/ada", "mine", "left/ask/ada", "right/ask/ben",
+        "ask/ada", "ask/ben", "ask/ada/2", "round/1/ask/ada", "round/2/ask/ada", "mine",
+        "left/ask/ada", "right/ask/ben",
     ]  # fmt: skip
 
 

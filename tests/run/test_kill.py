@@ -10,7 +10,7 @@ from pathlib import Path
 
 def test_two_hundred_kills(tmp_path: Path) -> None:
     here = Path(__file__).parent
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [sys.executable, str(here / "killer.py"), str(tmp_path), "200", "1"],
         capture_output=True, text=True, timeout=240, check=False, cwd=here,
     )  # fmt: skip

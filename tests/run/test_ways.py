@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,7 +62,7 @@ class Jittery(Clerk):
     async def generate(self, call: Generate) -> Reply:
         self.calls.append(call)
         for _ in range(self.luck.randrange(4)):
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
         return Reply(text=f"{call.key} {call.seed} {len(call.turns)}")
 
 

@@ -101,7 +101,7 @@ def _records(paths: tuple[Path, ...]) -> list[Path]:
 
 
 def _beside(record: Path, at: int) -> Path:
-    """A name for the new record that is not taken: ``…-fork-17.db``, then ``…-fork-17-2.db`` …"""
+    """A name for the new record that is not taken: ``…-fork-17.db``, then ``…-fork-17-2.db`` and so on."""
     stem, number = f"{record.stem}-fork-{at}", 1
     while (path := record.with_name(f"{stem}{'' if number == 1 else f'-{number}'}.db")).exists():
         number += 1

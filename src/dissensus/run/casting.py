@@ -1,17 +1,184 @@
-"""From a panel file to a run: opens the models, tools and budget of a panel, and keeps them open between runs."""
+"""From a panel to runs: opens its models and tools once, and keeps them open from run to run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from dissensus.agents.checks import check_from_spec
-from dissensus.agents.panel import Panel, open_budget, open_model, open_tools, panel_from_data
 from dissensus.agents.model import Model
+from dissensus.agents.panel import (
+    Panel,
+    close_models,
+    open_budget,
+    open_models,
+    open_tools,
+    panel_from_data,
+    with_capabilities,
+    with_tools,
+)
+from dissensus.errors import RunError
 from dissensus.record.event import Event
+from dissensus.record.sqlite import open_record
 from dissensus.record.store import Store
 from dissensus.run import runs
 from dissensus.run.performers import Live
 from dissensus.script.decisions import Decision
+from dissensus.script.outcomes import from_data
+
+Checks = Mapping[str, Any]
+
+
+class Cast:
+    """A panel whose models and tools are open. Use as an async context manager; it may serve many runs.
+
+    Args:
+        panel: who takes part.
+        late: open the models only when one is asked (for runs that may need none, as most forks do).
+    """
+
+    def __init__(self, panel: Panel, *, late: bool = False) -> None:
+        self.panel = panel
+        self._late = late
+        self._models: dict[str, Model] = {}
+        self._tools: Mapping[str, Any] = {}
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        await self._stack.__aenter__()
+        try:
+            if self.panel.tools:
+                toolbox = await self._stack.enter_async_context(open_tools(self.panel))
+                self._tools, self.panel = toolbox, with_tools(self.panel, toolbox)
+            self._stack.push_async_callback(self._close_models)
+            if not self._late:
+                self._models = open_models(self.panel)
+                self.panel = with_capabilities(self.panel, self._models)
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.__aexit__(kind, error, trace)
+
+    async def _close_models(self) -> None:
+        await close_models(self._models)
+
+    def model_of(self, agent: str) -> Model:
+        """The model behind ``agent``."""
+        if not self._models:
+            self._models = open_models(self.panel)
+        return self._models[agent]
+
+    def performer(self, checks: Checks | None = None, past: Sequence[Event] = ()) -> Live:
+        """A live performer for one run, with a budget of its own from which ``past`` calls are taken first."""
+        budget = open_budget(self.panel, elapsed_s=active_seconds(past))
+        for event in past:
+            if event.kind == "outcome":
+                outcome = from_data(event.body["outcome"])
+                if getattr(outcome, "model", ""):  # it reached a back end
+                    budget.charge(getattr(outcome, "usage", None))
+        return Live(
+            self.model_of,
+            tools=self._tools,
+            checks=checks,
+            budget=budget,
+            price_of=lambda agent: self.panel.spec_of(agent).prices,
+        )
+
+
+def active_seconds(events: Sequence[Event]) -> float:
+    """Seconds that a run was at work: from its start and from each resumption to the event before the next."""
+    total, began, last = 0.0, None, None
+    for event in events:
+        if began is None or event.kind == "resumed":
+            total += (last - began) if began is not None and last is not None else 0.0
+            began = event.time
+        last = event.time
+    return max(total + ((last - began) if began is not None and last is not None else 0.0), 0.0)
+
+
+async def run_procedure(
+    *,
+    procedure: str = "vote",
+    settings: Mapping[str, Any],
+    panel: Panel | Cast,
+    record: Store,
+    seed: int = 0,
+    checks: Checks | None = None,
+    on_event: Callable[[Event], None] | None = None,
+) -> Decision:
+    """Run ``procedure`` with a panel; an open :class:`Cast` is used as it is and stays open.
+
+    See :func:`dissensus.run.runs.start` for the rest of the arguments and the errors.
+    """
+    if not isinstance(panel, Cast):
+        async with Cast(panel) as cast:
+            return await run_procedure(
+                procedure=procedure, settings=settings, panel=cast, record=record, seed=seed, checks=checks,
+                on_event=on_event,
+            )  # fmt: skip
+    return await runs.start(
+        procedure=procedure,
+        settings=settings,
+        seats=panel.panel.seats,
+        performer=panel.performer(checks),
+        record=record,
+        seed=seed,
+        panel=panel.panel.to_data(),
+        on_event=on_event,
+    )
+
+
+async def resume_from(
+    path: str | Path, *, checks: Checks | None = None, on_event: Callable[[Event], None] | None = None
+) -> Decision:
+    """Finish the run in the record at ``path`` with the panel that it names; see :func:`dissensus.run.runs.resume`."""
+    with open_record(path, "a") as store:
+        events = list(store.read())
+        head = runs.head_of(events)
+        async with Cast(_panel_of(head, path), late=True) as cast:
+            performer = cast.performer(checks or checks_of(head.settings), events)
+            return await runs.resume(store, performer, on_event=on_event)
+
+
+async def fork_from(
+    parent: str | Path,
+    into: str | Path,
+    *,
+    at: int,
+    text: str,
+    reuse: str = "unaffected",
+    checks: Checks | None = None,
+    on_event: Callable[[Event], None] | None = None,
+) -> Decision:
+    """Fork the record ``parent`` into a new one. Errors as :func:`~dissensus.run.runs.fork`."""
+    with open_record(parent) as store:
+        events = list(store.read())
+    runs.outcome_at(events, at, parent)  # refuse before a file is made
+    head = runs.head_of(events)
+    async with Cast(_panel_of(head, parent), late=True) as cast:
+        performer = cast.performer(checks or checks_of(head.settings))
+        with open_record(into, "x") as store:
+            return await runs.fork(parent, store, performer, at=at, text=text, reuse=reuse, on_event=on_event)
+
+
+def checks_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The outside checks that a record names. A Python callable cannot be made again from its name; pass it anew."""
+    names = settings.get("vote", {}).get("checks", ())
+    return {name: check_from_spec(name) for name in names}
+
+
+def _panel_of(head: runs.Head, path: str | Path) -> Panel:
+    if not head.panel:
+        raise RunError(
+            f"The record {path} does not say which models its agents had.",
+            next_step="Use dissensus.run.runs.resume or fork from Python, with a performer of your own.",
+        )
+    return panel_from_data(head.panel)

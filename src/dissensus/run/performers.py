@@ -16,6 +16,7 @@ import anyio
 import anyio.abc
 
 from dissensus.agents.model import Model
+from dissensus.agents.prices import Prices
 from dissensus.errors import DissensusError, NotRecorded, ReplayMismatch, RunError
 from dissensus.run.render import Job
 from dissensus.script.calls import Attempt, Call, Extend, Generate, Score
@@ -49,7 +50,7 @@ class Aside:
     body: Mapping[str, Any]
 
 
-class StillWaiting(Exception):  # noqa: N818 - no error: the run goes on when the person has answered
+class StillWaiting(Exception):
     """Nothing is left to do until a person answers. ``keys`` are the open questions."""
 
     def __init__(self, keys: Sequence[str]) -> None:
@@ -87,8 +88,13 @@ class Lease(Protocol):
 class Purse(Protocol):
     """What a budget looks like from here (:class:`dissensus.agents.budget.Budget`)."""
 
-    def reserve(self, *, tokens: int) -> Any:
+    def reserve(self, *, tokens: int, money: float | None = None) -> Any:
         """A :class:`Lease`, or an object whose ``what`` names the limit that does not allow it."""
+        ...
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What is nearly used up, in plain sentences; only ever gets longer."""
         ...
 
 
@@ -100,6 +106,7 @@ class Live:
         tools: by name.
         checks: outside checks, by name.
         budget: asked before each model call.
+        price_of: the prices of an agent's model, for the budget's money; None if unknown.
     """
 
     def __init__(
@@ -109,11 +116,14 @@ class Live:
         tools: Mapping[str, Any] | None = None,
         checks: Mapping[str, Any] | None = None,
         budget: Purse | None = None,
+        price_of: Callable[[str], Prices] | None = None,
     ) -> None:
         self._model_of = model_of
         self._tools = tools or {}
         self._checks = checks or {}
         self._budget = budget
+        self._price_of = price_of
+        self._warned = 0
         self._group: anyio.abc.TaskGroup
         self._ready: list[Finished | Aside] = []
         self._crash: Exception | None = None
@@ -190,7 +200,7 @@ class Live:
                 self._tell(Finished(job.key, outcome))
 
     async def _in_time(self, job: Job) -> Outcome:
-        """The job's outcome. At its deadline silence is reported, and the call goes on: what comes is recorded as late."""
+        """The job's outcome. At its deadline silence is reported and the call goes on: what comes then is late."""
         if job.deadline_s is None:
             return await self._outcome(job)
         deadline_s = job.deadline_s
@@ -200,6 +210,7 @@ class Live:
             self._late.add(job.key)
             self._tell(Finished(job.key, TimedOut(after_s=deadline_s)))
 
+        outcome: Outcome = TimedOut(after_s=deadline_s)
         error: DissensusError | None = None
         async with anyio.create_task_group() as group:
             group.start_soon(watch)
@@ -231,7 +242,7 @@ class Live:
                 case _:
                     pass
             if job.call is None or job.seat is None:
-                raise RunError(f"Nobody can perform {job.effect.kind!r}.")
+                return TransportFailure(problem=f"Nobody can perform {job.effect.kind!r}.", cause="capability")
             outcome = await self._call(job.seat.agent, job.call)
         except DissensusError:
             raise
@@ -239,14 +250,16 @@ class Live:
             return TransportFailure(problem=f"{type(error).__name__}: {error}"[:500], cause="crashed")
         usage = getattr(outcome, "usage", None)
         if usage is not None and usage.seconds is None:
-            outcome = replace(outcome, usage=replace(usage, seconds=time.perf_counter() - began))  # type: ignore[call-arg]
+            outcome = replace(outcome, usage=replace(usage, seconds=time.perf_counter() - began))
         return outcome
 
     async def _call(self, agent: str, call: Call) -> Outcome:
         model = self._model_of(agent)
         lease: Lease | None = None
         if self._budget is not None:
-            reserved = self._budget.reserve(tokens=_estimate(call))
+            tokens_in, tokens_out = _at_most(call)
+            money = self._price_of(agent).cost(tokens_in, tokens_out) if self._price_of is not None else None
+            reserved = self._budget.reserve(tokens=tokens_in + tokens_out, money=money)
             if (what := getattr(reserved, "what", None)) is not None:
                 return BudgetExhausted(what=what)
             lease = reserved
@@ -279,15 +292,18 @@ class Live:
         finally:
             if lease is not None:
                 lease.settle(getattr(outcome, "usage", None))
+        for text in self._budget.warnings[self._warned :] if self._budget is not None else ():
+            self._warned += 1
+            self._tell(Aside("budget-warning", key, {"text": text}))
         return outcome
 
 
-def _estimate(call: Call) -> int:
-    """Most tokens that ``call`` may take: about a third of the prompt's characters, and all that may be written."""
+def _at_most(call: Call) -> tuple[int, int]:
+    """Most tokens that ``call`` may read and write: about a third of the characters, and all that it may write."""
     characters = sum(len(turn.text) for turn in call.turns) + len(getattr(call, "text", ""))
     if isinstance(call, Score):
-        return characters // 3 + sum(len(text) for text in call.continuations)
-    return characters // 3 + call.max_tokens
+        return characters // 3 + sum(len(text) for text in call.continuations), 0
+    return characters // 3, call.max_tokens
 
 
 def _clean(outcome: Outcome) -> Outcome:
@@ -300,7 +316,7 @@ def _clean(outcome: Outcome) -> Outcome:
                 text.encode()
             except UnicodeEncodeError:
                 changed[name] = text.encode("utf-8", "replace").decode()
-    return replace(outcome, **changed) if changed else outcome
+    return replace(outcome, **changed) if changed else outcome  # type: ignore[arg-type] # they are its own fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import msgspec
 
 import dissensus
 from dissensus.agents.model import Model
-from dissensus.decide.procedures import PROCEDURES
+from dissensus.decide.procedures import PROCEDURES, Procedure
 from dissensus.errors import DissensusError, RecordDamaged, RunError, ScriptError, UsageError
 from dissensus.record.event import Draft, Event
 from dissensus.record.sqlite import open_record
@@ -207,7 +207,7 @@ async def fork(
         events = list(store.read())
         digest = store.head().hash
     head = head_of(events)
-    changed = _outcome_at(events, at, parent)
+    changed = outcome_at(events, at, parent)
     past = {
         key: replace(one, origin={"reused": one.seq})
         for key, one in past_of(events).items()
@@ -308,7 +308,7 @@ def live(model_of: Callable[[str], Model], **what: Any) -> Live:
     return Live(models_once(model_of), **what)
 
 
-def _procedure(name: str) -> Any:
+def _procedure(name: str) -> Procedure:
     if name not in PROCEDURES:
         raise UsageError(
             f"There is no procedure named {name!r}.", next_step=f"Known are: {', '.join(sorted(PROCEDURES))}."
@@ -323,7 +323,8 @@ def _decision_of(events: Sequence[Event]) -> Decision | None:
     return None
 
 
-def _outcome_at(events: Sequence[Event], at: int, parent: str | Path) -> Event:
+def outcome_at(events: Sequence[Event], at: int, parent: str | Path) -> Event:
+    """The reply, or failed call, that event ``at`` is or led to. Raises UsageError if it is no such event."""
     if not 1 <= at <= len(events):
         raise UsageError(f"{parent} has no event {at}; it has 1 to {len(events)}.")
     event = events[at - 1]
