@@ -220,5 +220,5 @@ def damaged(where: str, seq: int, why: str) -> RecordDamaged:
     return RecordDamaged(
         f"Event {seq} of {where or 'the record'} is damaged: {why}.",
         seq=seq,
-        next_step="Restore the record from a copy; what stands before this event can still be read.",
+        next_step="Restore the record from a copy" + ("; what stands before can still be read." if seq > 1 else "."),
     )
