@@ -15,7 +15,7 @@ from dissensus.agents import mcp_tools
 from dissensus.agents.mcp_tools import McpServer
 from dissensus.agents.toolbox import ToolSource, open_toolbox
 from dissensus.agents.tools import Tool
-from dissensus.errors import SpecError
+from dissensus.errors import MissingExtra, SpecError
 from dissensus.script.outcomes import ToolResult
 
 pytestmark = pytest.mark.anyio
@@ -127,3 +127,10 @@ async def test_a_toolbox_opens_all_kinds(tmp_path: Path) -> None:
         assert await call(box["shout"], text="aha") == ToolResult(text="AHA")
         assert await call(box["say"], x="hm") == ToolResult(text="hm")
         assert await call(box["small.add"], a=40, b=2) == ToolResult(text="42")
+
+
+async def test_without_the_extra_the_sentence_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with pytest.raises(MissingExtra, match=r"dissensus\[mcp\]"):
+        async with server():
+            pass

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,8 +25,8 @@ from dissensus.agents.panel_file import panel_of
 from dissensus.agents.prices import Prices
 from dissensus.agents.specfile import parse_spec
 from dissensus.errors import SpecError, UsageError
-from dissensus.script.calls import Capability, Generate, Turn
-from dissensus.script.outcomes import Reply
+from dissensus.script.calls import Capability, Extend, Generate, Score, Turn
+from dissensus.script.outcomes import Extended, Reply, Scores
 from dissensus.script.seats import Seat
 from dissensus.script.styles import ROTATION, STYLES
 
@@ -140,6 +141,16 @@ async def test_prices_of_a_back_end_that_knows_none_are_added_to_what_it_says(mo
     assert bare.usage.tokens_out is not None
     assert priced.usage.cost == bare.usage.tokens_in + 2 * bare.usage.tokens_out
     assert priced.text == bare.text
+    extended = await model.extend(Extend(turns=(Turn("user", "a"),), text="one"))
+    scored = await model.score(Score(turns=(Turn("user", "a"),), continuations=("one", "two")))
+    for outcome, alone in (
+        (extended, await plain.extend(Extend(turns=(Turn("user", "a"),), text="one"))),
+        (scored, await plain.score(Score(turns=(Turn("user", "a"),), continuations=("one", "two")))),
+    ):
+        assert isinstance(outcome, Extended | Scores)
+        assert outcome.usage.tokens_in is not None
+        assert outcome.usage.cost == outcome.usage.tokens_in + 2 * (outcome.usage.tokens_out or 0)
+        assert outcome == replace(alone, usage=outcome.usage)  # type: ignore[arg-type]
 
 
 async def test_a_back_end_that_knows_prices_is_told_them() -> None:

@@ -124,6 +124,13 @@ def test_a_money_budget_is_allowed_when_all_prices_are_known() -> None:
     assert panel.budget.money == 2.5
 
 
+def test_prices_may_be_given_as_the_back_ends_own_options() -> None:
+    panel = read(
+        "models: {m: {use: 'scripted:x', price_in: 1, price_out: 2}}\nagents: {count: 1, model: m}\nbudget: {money: 1}"
+    )
+    assert panel.spec_of("ada").prices == Prices(tokens_in=1, tokens_out=2)
+
+
 AGENT = "{name: ada, model: 'sc:x'}"
 EUROS = "{use: 'sc:x', prices: {in: 1, out: 1, currency: EUR}}"
 DOLLARS = "{use: 'sc:x', prices: {in: 1, out: 1, currency: USD}}"
@@ -188,6 +195,11 @@ WRONG = [
     ('agents:\n- {name: ada, model: "sc:x", language: "a\\nb"}', 2, '"language" has to be on one line.'),
     ("agents:\n- {name: ada, model: 'sc:x', persona: {a: 1}}", 2, '"persona" has to be a text.'),
     ("agents:\n- {name: ada, weight: x, nme: y}", 2, "(2 more problems in an agent.)"),
+    (
+        "agents:\n- {name: ada, model: 'sc:x', language: " + "x" * 201 + "}",
+        2,
+        '"language" has more than 200 characters.',
+    ),
     # groups
     ("agents: {count: 0, model: 'sc:x'}", 1, '"count" has to be at least 1.'),
     ("agents: {count: 5000, model: 'sc:x'}", 1, '"count" has to be at most 1000.'),
@@ -221,6 +233,16 @@ WRONG = [
     ("models:\n  m:\n    use: 'sc:x'\n    prices: {in: -1, out: 1}\nagents: []", 4, '"in" has to be at least 0.'),
     ("models:\n  m:\n    use: 'sc:x'\n    prices:\n      ouut: 1\nagents: []", 5, 'Did you mean "out"?'),
     (f"models:\n  a: {EUROS}\n  b: {DOLLARS}\nagents: []", 3, "in USD here and in EUR for the model a."),
+    (
+        "models:\n  m:\n    use: 'scripted:x'\n    price_in: 1\n    prices: {in: 1, out: 1}\nagents: []",
+        4,
+        "say the same thing",
+    ),
+    (
+        "models:\n  m:\n    use: 'openai:x@http://h/v1'\n    server: vlm\nagents: []",
+        4,
+        "\"server\" cannot be 'vlm'. Known are: openai, vllm",
+    ),
     # tools
     ("tools:\n  t: {}\nagents: []", 2, "A tool has exactly one of python, command, mcp, builtin; this has none."),
     ("tools:\n  t: {command: [a], python: 'a:b'}\nagents: []", 2, "this has python and command."),

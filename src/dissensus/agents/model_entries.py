@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from typing import Any
+from dataclasses import fields
+from typing import Any, get_args, get_type_hints
 
 from dissensus.agents.entries import ModelEntry, PricesEntry, read_entry, unknown_key
 from dissensus.agents.panel import ModelSpec
@@ -130,7 +130,7 @@ def _names(kind: Any, scheme: str, rest: str) -> list[str]:
     """Names of a back end's options, less those that the reference itself gives."""
     if kind is None:
         return []
-    names = [field.name for field in fields(kind)] if is_dataclass(kind) else list(kind.__struct_fields__)
+    names = [field.name for field in fields(kind)]
     given = {"openai": {"model"}, "http": {"url"}}.get(scheme, set())
     if scheme == "openai" and "@http" in rest:
         given |= {"base_url"}
@@ -155,15 +155,7 @@ def _check_options(spec: Spec, place: Place, kind: Any, reference: tuple[str, st
     if kind is None:
         return
     try:
-        if isinstance(kind, type) and is_dataclass(kind):
-            read_options(kind, options, **fixed)
-        else:
-            import msgspec
-
-            try:
-                msgspec.convert(dict(options), kind)
-            except msgspec.ValidationError as error:
-                raise UsageError(f"An option of a model is wrong: {error}.") from None
+        read_options(kind, options, **fixed)
     except UsageError as error:
         named = re.search(r"\$\.(\w+)", error.message)
         option = named[1] if named else ""
@@ -171,12 +163,16 @@ def _check_options(spec: Spec, place: Place, kind: Any, reference: tuple[str, st
             (key for key, long in _SHORT.get(scheme, {}).items() if long == option and (*place, key) in spec.lines),
             option,
         )
-        raise spec.wrong((*place, key), _plain(error.message, key), next_step=error.next_step) from None
+        choices = [choice for choice in get_args(get_type_hints(kind).get(option)) if isinstance(choice, str)]
+        hint = f"Known are: {', '.join(choices)}." if choices else error.next_step
+        raise spec.wrong((*place, key), _plain(error.message, key), next_step=hint) from None
 
 
 def _plain(message: str, key: str) -> str:
     """What msgspec says of an option, in words."""
     told = re.search(r"Expected `([^`]*)`(?:, got `([^`]*)`)?", message)
+    if (other := re.search(r"Invalid enum value ('.*?') - at", message)) and key:
+        return f'"{key}" cannot be {other[1]}.'
     if told is None or not key:
         return message
     got = f", not {told[2]}" if told[2] else ""

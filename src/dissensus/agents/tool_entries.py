@@ -8,12 +8,14 @@ from typing import Any, Final
 
 from dissensus.agents.entries import McpEntry, ToolEntry, nearest, read_entry
 from dissensus.agents.specfile import Place, Spec
-from dissensus.agents.toolbox import ToolSource, open_tool
+from dissensus.agents.toolbox import Kind, ToolSource, open_tool
 from dissensus.agents.tools import BUILT_IN, MOST_TEXT, TIMEOUT_S
 from dissensus.errors import SpecError
 from dissensus.script.seats import ToolSpec
 
-_KINDS: Final = ("python", "command", "mcp", "builtin")
+_KINDS: Final[Mapping[str, Kind]] = {"python": "python", "command": "command", "mcp": "mcp", "builtin": "built-in"}
+"""The keys that say what a tool is."""
+
 _FITS: Final[Mapping[str, frozenset[str]]] = {
     "python": frozenset({"description", "timeout"}),
     "command": frozenset({"description", "parameters", "timeout", "max_output", "env"}),
@@ -70,7 +72,7 @@ def _read_source(spec: Spec, name: str, data: Any, place: Place) -> ToolSource:
         raise spec.wrong((*place, "builtin"), problem, next_step=nearest(entry.builtin, tuple(BUILT_IN)))
     return ToolSource(
         name=name,
-        kind="built-in" if kind == "builtin" else kind,
+        kind=_KINDS[kind],
         target=entry.python or entry.builtin or "",
         command=tuple(command),
         description=entry.description,

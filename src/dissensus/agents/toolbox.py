@@ -10,12 +10,14 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dissensus.agents.command_tools import CommandTool
 from dissensus.agents.tools import BUILT_IN, MOST_TEXT, TIMEOUT_S, FunctionTool, Tool
 from dissensus.errors import SpecError
 from dissensus.script.seats import ToolSpec
+
+Kind = Literal["built-in", "python", "command", "mcp"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +26,7 @@ class ToolSource:
 
     Args:
         name: how the panel calls it. The tools of an MCP server are called ``name.tool``.
-        kind: ``built-in``, ``python``, ``command`` or ``mcp``.
+        kind: what kind of tool it is.
         target: for ``python``: ``package.module:function`` or ``file.py:function``.
         command: for ``command`` and ``mcp``: the program and its arguments.
         description: what agents read, in place of the tool's own.
@@ -35,7 +37,7 @@ class ToolSource:
     """
 
     name: str
-    kind: str
+    kind: Kind
     target: str = ""
     command: tuple[str, ...] = ()
     description: str = ""
@@ -115,7 +117,7 @@ def open_tool(source: ToolSource, folder: Path) -> Tool:
                 description=source.description,
                 timeout_s=source.timeout_s,
             )
-        case "command":
+        case _:
             return CommandTool(
                 source.command,
                 name=source.name,
@@ -126,8 +128,6 @@ def open_tool(source: ToolSource, folder: Path) -> Tool:
                 folder=folder,
                 env=source.env,
             )
-        case _:
-            raise SpecError(f"There is no kind of tool called {source.kind!r}.")
 
 
 def load_function(target: str, folder: Path) -> Any:
