@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from dissensus.agents.checks import CheckResult, callable_check, command_check, named_check, pytest_check
+from dissensus.agents.checks import CheckResult, callable_check, command_check, check_from_spec, pytest_check
 from dissensus.errors import SpecError
 
 pytestmark = pytest.mark.anyio
@@ -169,8 +169,8 @@ async def test_a_test_file(tmp_path: Path) -> None:
 async def test_checks_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_checks.py").write_text("def even(question, answer):\n    return int(answer) % 2 == 0\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert (await named_check("python:my_checks:even")("q", "8")).verdict == "accepted"
+    assert (await check_from_spec("python:my_checks:even")("q", "8")).verdict == "accepted"
     with pytest.raises(SpecError, match="cannot be imported"):
-        named_check("python:my_checks:odd")
-    assert (await named_check("true")("q", "8")).verdict == "accepted"
-    assert named_check(f"pytest:{__file__}").name == f"pytest:{__file__}"
+        check_from_spec("python:my_checks:odd")
+    assert (await check_from_spec("true")("q", "8")).verdict == "accepted"
+    assert check_from_spec(f"pytest:{__file__}").name == f"pytest:{__file__}"

@@ -176,7 +176,7 @@ def pytest_check(path: str | Path, *, name: str = "", timeout_s: float = TIMEOUT
     return CommandCheck(argv, name=name or f"pytest:{path}", timeout_s=timeout_s)
 
 
-def named_check(text: str, *, timeout_s: float = TIMEOUT_S) -> Check:
+def check_from_spec(text: str, *, timeout_s: float = TIMEOUT_S) -> Check:
     """The check that ``text`` names: ``pytest:FILE``, ``python:MODULE:FUNCTION``, or else a command."""
     scheme, _, rest = text.partition(":")
     if scheme == "pytest":

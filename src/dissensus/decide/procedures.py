@@ -1,22 +1,55 @@
-"""The procedures by name: what the engine needs to build a script again from a record's first event."""
+"""The procedures by name: how a record's first event is turned back into the script that wrote it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
+import msgspec
+
+from dissensus.decide.settings import VoteSettings
+from dissensus.decide.vote import vote
+from dissensus.errors import SpecError
 from dissensus.script.effects import Script
+from dissensus.script.questions import Question
 from dissensus.script.seats import Seat
 
+Build = Callable[[Mapping[str, Any], Sequence[Seat], int], Script]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True)
 class Procedure:
-    """A procedure that a record can name. ``build(settings, seats, seed)`` gives its script, from the beginning."""
+    """A way to decide.
+
+    Args:
+        name: as it stands in records.
+        version: changes whenever the same settings may lead to other effects.
+        build: settings as JSON data, seats and seed to a script that has not begun.
+    """
 
     name: str
     version: str
-    build: Callable[[Mapping[str, Any], Sequence[Seat], int], Script]
+    build: Build
 
 
-PROCEDURES: Mapping[str, Procedure] = {}
+def settings_of_vote(question: Question, settings: VoteSettings) -> dict[str, Any]:
+    """What a vote is built from, as JSON data: ``{"question": …, "vote": …}``."""
+    return {"question": msgspec.to_builtins(question), "vote": settings.to_data()}
+
+
+def question_from(data: Mapping[str, Any]) -> Question:
+    """The question in the settings of a procedure. Raises SpecError if there is none that can be read."""
+    try:
+        return msgspec.convert(data["question"], Question)
+    except (KeyError, msgspec.ValidationError) as problem:
+        raise SpecError(f"The settings hold no question that can be read: {problem}.") from None
+
+
+def _vote(data: Mapping[str, Any], seats: Sequence[Seat], seed: int) -> Script:
+    return vote(question_from(data), seats, VoteSettings.from_data(data.get("vote", {})), seed)
+
+
+PROCEDURES: Mapping[str, Procedure] = MappingProxyType({"vote": Procedure("vote", "1", _vote)})
+"""Every procedure by its name."""

@@ -121,11 +121,12 @@ def _without_winner(everyone: Sequence[Vote], best: Fraction, total: Fraction, u
     return Status.ABSTAINED if outcomes == {ABSTAINED} else Status.FAILED
 
 
-def settled(votes: Iterable[Vote], outstanding: Iterable[Fraction], rule: Rule) -> bool:
+def settled(votes: Iterable[Vote], outstanding: Iterable[Fraction], rule: Rule, *, may_merge: bool = False) -> bool:
     """Whether answer and status are the same whatever the voters of the weights ``outstanding`` still do.
 
-    They may give any answer, a new one included, or end blank in any way. Exact: True if and only if nothing
-    can change.
+    They may give any answer, a new one included, or end blank in any way. Exact: True if and only if nothing can
+    change. With ``may_merge``, answers that differ now may turn out to be the same later (a bare 300 beside 5 h); then
+    True still means that nothing can change, and False only that it might.
     """
     so_far, weights = tuple(votes), tuple(outstanding)
     if not weights:
@@ -133,15 +134,16 @@ def settled(votes: Iterable[Vote], outstanding: Iterable[Fraction], rule: Rule) 
     rest = sum(weights, Fraction(0))
     now = count(so_far, rule)
     first, second = (*now.votes.values(), Fraction(0), Fraction(0))[:2]
+    cast = sum(now.votes.values(), Fraction(0))
     if rule == "plurality":
-        return first > second + rest
+        return first > (cast - first if may_merge else second) + rest
     half = (sum((vote.weight for vote in so_far), Fraction(0)) + rest) / 2
     if first > half:
         return True
-    if first + rest > half:
+    if (cast if may_merge else first) + rest > half:
         return False
     # Nobody can win any more; what is left open is whether unpaid ballots, now or to come, are to blame for it.
     unpaid = sum((vote.weight for vote in so_far if vote.outcome == BudgetExhausted.kind), Fraction(0))
     if first == 0:
         return unpaid > 0 and min(weights) + unpaid > half
-    return first + rest + unpaid <= half or first + unpaid > half
+    return (cast if may_merge else first) + rest + unpaid <= half or first + unpaid > half

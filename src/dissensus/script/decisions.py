@@ -39,6 +39,8 @@ class Ballot:
         read_by: how the answer was read: ``schema``, ``parser``, ``repair``, ``log-probability``, ``model``.
         same_as: name of an earlier agent whose request or reply was identical; "" if none.
         stands_in_for: name of the silent agent that this spare replaced; "" if none.
+        model: the model behind the agent.
+        style: the reasoning style that it was given; "" if none.
     """
 
     agent: str
@@ -51,6 +53,8 @@ class Ballot:
     read_by: str = ""
     same_as: str = ""
     stands_in_for: str = ""
+    model: str = ""
+    style: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
