@@ -12,6 +12,7 @@ import random
 import signal
 import sys
 import time
+import traceback
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ def child(path: Path, calls_file: Path, pipe: int, *, fresh: bool) -> None:
     live = Live(lambda _agent: Slow(calls))
 
     async def go() -> Any:
-        if fresh or len(store) == 0:
+        if fresh or store.head().seq == 0:
             return await runs.start(
                 procedure="test", settings={"tree": TREE}, seats=SEATS, performer=live, record=store, seed=5
             )
@@ -95,6 +96,8 @@ def attempt(path: Path, calls_file: Path, kill_after_s: float | None) -> tuple[b
         os.close(reading)
         try:
             child(path, calls_file, writing, fresh=fresh)
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(1)
     os.close(writing)
