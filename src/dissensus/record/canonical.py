@@ -12,7 +12,7 @@ and compared with what was handed over, which is one pass in C; a large one is l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any, NoReturn
 
@@ -82,10 +82,17 @@ def encode(draft: Draft, seq: int, event_id: str, time: float, long: dict[bytes,
     """
     body: Any = draft.body
     if not isinstance(body, dict):
+        if not isinstance(body, Mapping):
+            _refuse(draft, "its body is no mapping")
         body = dict(body)
     who = draft.visibility
     if type(who) is not tuple and who not in _ONE_OF_TWO:
         _refuse(draft, f"visibility must be {PUBLIC!r}, {OPERATOR!r} or a tuple of names, not {who!r:.80}")
+    try:
+        # a TypeError, from C, if one is no string; PUBLIC and OPERATOR are taken letter by letter
+        "".join((draft.key, draft.kind, draft.actor, draft.thread, *who))
+    except TypeError:
+        _refuse(draft, "key, kind, actor, thread and the names in visibility must be strings")
     stored = _Stored(SCHEMA, seq, event_id, time, draft.key, draft.kind, draft.actor, draft.thread, who, body)
     try:
         raw = _encode(stored)
@@ -97,7 +104,6 @@ def encode(draft: Draft, seq: int, event_id: str, time: float, long: dict[bytes,
         if _check(draft, body) or blobs.MARK in raw:
             stored.body = blobs.take_out(body, long)
             raw = _encode(stored)
-        _decode(raw)  # the other fields have the right types
     except UnicodeEncodeError as error:
         _refuse(draft, f"it holds a lone surrogate, {error.object[error.start : error.end]!r}")
     except RecursionError:

@@ -116,9 +116,8 @@ class SqliteFile(Reading):
     def _check_format(self) -> None:
         """Raise unless this is a record of a version that is known here."""
         if self._ask("PRAGMA application_id")[0][0] != APPLICATION_ID:
-            raise RecordError(
-                f"{self.path} is a database, but not a record.", next_step="Name a file that dissensus wrote."
-            )
+            what = "is a database, but not a record" if Path(self.path).stat().st_size else "is empty, so not a record"
+            raise RecordError(f"{self.path} {what}.", next_step="Name a file that dissensus wrote.")
         form = self._meta().get("format")
         if form != FORMAT:
             raise too_new(form, FORMAT)

@@ -223,7 +223,7 @@ class SqliteWriter(SqliteFile):
 
 def _make(path: str, run_id: str) -> None:
     """Put an empty record at ``path``, whole or not at all, whenever the process dies."""
-    draft = f"{path}-new"
+    draft = f"{Path(path).absolute()}-new"
     _unlink(draft)
     try:
         with contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as db:
