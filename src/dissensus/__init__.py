@@ -4,7 +4,7 @@ The public names, each imported when it is first used::
 
     import dissensus
 
-    decision = dissensus.decide("Is 2027 a prime number?", options=("yes", "no"), panel="panel.yaml")
+    decision = dissensus.vote("Is 2027 a prime number?", options=("yes", "no"), panel="panel.yaml")
     print(decision.status, decision.answer, decision.votes, decision.warnings)
     dissensus.replay(decision.record)
 
@@ -25,13 +25,13 @@ _HOME = {
     "Seat": "dissensus.script.seats",
     "Status": "dissensus.script.decisions",
     "VoteSettings": "dissensus.decide.vote",
-    "decide": "dissensus.run.api",
-    "decide_async": "dissensus.run.api",
     "default_panel": "dissensus.agents.panel",
     "load_panel": "dissensus.agents.panel",
     "open_record": "dissensus.record.sqlite",
     "replay": "dissensus.run.runs",
     "verify": "dissensus.record.verify",
+    "vote": "dissensus.run.api",
+    "vote_async": "dissensus.run.api",
 }
 """Where each public name lives."""
 
@@ -45,13 +45,13 @@ __all__ = [
     "Status",
     "VoteSettings",
     "__version__",
-    "decide",
-    "decide_async",
     "default_panel",
     "load_panel",
     "open_record",
     "replay",
     "verify",
+    "vote",
+    "vote_async",
 ]
 
 

@@ -1,4 +1,4 @@
-"""``dissensus.decide``: one question, one panel, one decision, from Python."""
+"""``dissensus.vote``: one question, one panel, one decision, from Python."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEFAULT_MODEL = "llama:qwen2.5-coder-0.5b"
 """The embedded model that a panel gets when none is named."""
 
 
-async def decide_async(
+async def vote_async(
     question: str | Question,
     *,
     options: Sequence[str] = (),
@@ -72,11 +72,7 @@ async def decide_async(
         one = check_from_spec(check) if isinstance(check, str) else callable_check(check)
         checks[one.name] = one
         settings = replace(settings, checks=(*settings.checks, one.name))
-    store: Store
-    if record is None:
-        store = MemoryStore()
-    else:
-        store = open_record(record, "x") if isinstance(record, str | Path) else record
+    store: Store = _store(record)
     try:
         return await run_procedure(
             procedure="vote",
@@ -92,11 +88,11 @@ async def decide_async(
             store.close()
 
 
-def decide(question: str | Question, **options: Any) -> Decision:
-    """:func:`decide_async`, with an event loop of its own. Not for use where one is running already."""
+def vote(question: str | Question, **options: Any) -> Decision:
+    """:func:`vote_async` with an event loop of its own. Not for use where one is running already."""
 
     async def go() -> Decision:
-        return await decide_async(question, **options)
+        return await vote_async(question, **options)
 
     return anyio.run(go)
 
@@ -107,3 +103,9 @@ def _question(question: str | Question, options: Sequence[str], kind: str, unit:
             raise UsageError("A Question has its own options, kind and unit.", next_step="Put them into the Question.")
         return question
     return Question(text=question, options=tuple(options), kind=kind, unit=unit)
+
+
+def _store(record: str | Path | Store | None) -> Store:
+    if record is None:
+        return MemoryStore()
+    return open_record(record, "x") if isinstance(record, str | Path) else record
