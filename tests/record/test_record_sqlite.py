@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -219,6 +220,7 @@ def test_only_one_of_many_gets_the_lock(tmp_path: Path) -> None:
                 inside += 1
                 most = max(most, inside)
                 won.append(1)
+            time.sleep(0.002)
             with guard:
                 inside -= 1
             store.close()

@@ -29,6 +29,8 @@ Row = tuple[int, bytes, bytes]
 MAX_DEPTH = 100
 """Deepest nesting of lists and dicts in the body of a large event; a small one cannot go too deep for its readers."""
 
+WRONG_HASH = "its hash does not follow from its bytes and the hash before it"
+
 _PREFIX = b'{"v":%d,' % SCHEMA
 
 
@@ -125,9 +127,14 @@ def decode(row: Row, text_of: Callable[[bytes], str], where: str) -> Event:
     seq, raw, _ = row
     try:
         stored = _decode(raw) if raw.startswith(_PREFIX) else msgspec.convert(upcast(_decode_any(raw)), _Stored)
-        body = blobs.put_back(stored.body, text_of) if blobs.MARK in raw else stored.body
     except (ValueError, RecursionError) as error:
         raise damaged(where, seq, f"its bytes are no event ({error})") from None
+    body = stored.body
+    if blobs.MARK in raw:
+        try:
+            body = blobs.put_back(body, text_of)
+        except ValueError as error:
+            raise damaged(where, seq, str(error)) from None
     if stored.seq != seq:
         raise damaged(where, seq, f"it says of itself that it is event {stored.seq}")
     return Event(

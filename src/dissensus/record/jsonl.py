@@ -26,7 +26,7 @@ import msgspec
 from dissensus.errors import RecordError, SpecError, StorageError
 from dissensus.record import canonical
 from dissensus.record.blobs import digest_of, name_of
-from dissensus.record.canonical import Row, damaged
+from dissensus.record.canonical import WRONG_HASH, Row, damaged
 from dissensus.record.chain import GENESIS, link
 from dissensus.record.opening import must_exist, open_record
 from dissensus.record.store import END, ForReading, Head, Store
@@ -59,12 +59,14 @@ class JsonlStore(ForReading):
         self._places: dict[bytes, int] = {}
 
     def head(self) -> Head:
-        """The end, after one look at every line."""
+        """The end, after one look at every line. The chain is followed, so that what is wrong first is told first."""
         if self._end is None:
             count, last = 0, GENESIS
             for seq, offset, line in self._lines():
                 if found := _EVENT.match(line):
-                    count, last = seq, bytes.fromhex(found[1].decode())
+                    count, last = seq, link(last, line[found.end() : -2])
+                    if last.hex().encode() != found[1]:
+                        raise damaged(self.path, seq, WRONG_HASH)
                 else:
                     self._places.setdefault(_digest(line), offset)
             self._end = Head(count, last)
@@ -141,6 +143,10 @@ class JsonlStore(ForReading):
                     yield count + 1, offset, line
                 elif line == _end(count, last) and not file.read(1):
                     return
+                elif line.startswith(b'{"end":'):
+                    raise damaged(
+                        self.path, count + 1, "it is missing, or the line that says where the record ends is wrong"
+                    )
                 else:
                     raise damaged(self.path, count + 1, "its line is not one of a record")
                 offset += len(line)
@@ -158,7 +164,7 @@ def write_jsonl(store: Store, out: BinaryIO) -> Head:
     for seq, raw, stored_hash in store.rows():
         last = link(last, raw)
         if last != stored_hash:
-            raise damaged(store.path, seq, "its hash does not follow from its bytes and the hash before it")
+            raise damaged(store.path, seq, WRONG_HASH)
         canonical.check_place(seq, raw, store.path)
         for digest in canonical.references(seq, raw, store.path):
             if digest not in written:

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dissensus.errors import RecordError, StorageError
+from dissensus.errors import RecordDamaged, RecordError, StorageError
 from dissensus.record.canonical import Row, damaged
 from dissensus.record.chain import GENESIS
 from dissensus.record.lock import WriterLock
@@ -31,12 +31,17 @@ from dissensus.record.sqlite_errors import translated
 from dissensus.record.store import END, ForReading, Head, Reading
 from dissensus.record.upcast import too_new
 
-__all__ = ["APPLICATION_ID", "FORMAT", "SqliteFile", "SqliteReader", "connect", "open_record"]
+__all__ = ["APPLICATION_ID", "FORMAT", "TABLES", "SqliteFile", "SqliteReader", "connect", "open_record"]
 
 FORMAT = 1
 """Version of the tables."""
 APPLICATION_ID = 0x44495353
 """Marks the file as a record, in SQLite's own header."""
+TABLES = {
+    "meta": "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID",
+    "events": "CREATE TABLE events(seq INTEGER PRIMARY KEY, body BLOB NOT NULL, hash BLOB NOT NULL)",
+    "blobs": "CREATE TABLE blobs(digest BLOB PRIMARY KEY, bytes BLOB NOT NULL)",
+}
 
 _WAIT_S = 10.0
 _CHUNK_BYTES = 2**20
@@ -59,14 +64,20 @@ class SqliteFile(Reading):
     def head(self) -> Head:
         """The end of what was committed."""
         found = self._ask("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1")
-        return Head(*found[0]) if found else Head(0, GENESIS)
+        return Head(found[0][0], _as_bytes(found[0][1])) if found else Head(0, GENESIS)
 
     def rows(self, start: int = 1, stop: int | None = None) -> Iterator[Row]:
         """Events as they are stored, read in pieces of about a mebibyte."""
         # from 1 means from the very beginning: a row that somebody put before it has to come to light
         seq, end, limit = start if start > 1 else -END, END if stop is None else stop, 64
         while seq < end:
-            chunk = self._chunk(seq, end, limit)
+            try:
+                chunk = self._chunk(seq, end, limit)
+            except RecordDamaged:
+                if limit == 1:
+                    raise
+                limit = 1  # one by one, to give what can be read and to name what cannot
+                continue
             if not chunk:
                 return
             size = 1
@@ -92,7 +103,9 @@ class SqliteFile(Reading):
 
     def has_blob(self, digest: bytes) -> bool:
         """Whether there is such a long text."""
-        return bool(self._ask("SELECT 1 FROM blobs WHERE digest = ?", (digest,)))
+        # by way of the row itself: the index alone might point to another
+        sql = "SELECT digest FROM blobs WHERE rowid = (SELECT rowid FROM blobs WHERE digest = ?)"
+        return self._ask(sql, (digest,)) == [(digest,)]
 
     def blobs(self) -> Iterator[tuple[bytes, bytes]]:
         """All long texts, one at a time."""
@@ -107,7 +120,7 @@ class SqliteFile(Reading):
         """All rows of a query. ``seq`` is named if they cannot be read."""
         try:
             return self._db.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter where SQLite's own message is damaged
             raise translated(error, self.path, seq) from error
 
     def _meta(self) -> dict[str, Any]:
@@ -121,6 +134,12 @@ class SqliteFile(Reading):
         form = self._meta().get("format")
         if form != FORMAT:
             raise too_new(form, FORMAT)
+        # a table that is declared in another way gives other values for the same bytes
+        found = dict(self._ask("SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view')"))
+        if found != TABLES:
+            raise RecordDamaged(
+                f"{self.path} does not have the tables of a record.", next_step="Restore the record from a copy."
+            )
 
 
 class SqliteReader(ForReading, SqliteFile):
@@ -130,7 +149,7 @@ class SqliteReader(ForReading, SqliteFile):
         super().__init__(path)
         try:
             self._db = self._connect()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise translated(error, path, 0) from error
         try:
             self._check_format()
@@ -149,19 +168,20 @@ class SqliteReader(ForReading, SqliteFile):
             name = getattr(error, "sqlite_errorname", "")
             if not name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")):
                 raise
-        log = Path(f"{os.path.realpath(self.path)}-wal")
-        if log.exists() and log.stat().st_size:
-            return self._fold_in()
+        real = os.path.realpath(self.path)
+        for log in (Path(f"{real}-wal"), Path(f"{real}-journal")):
+            if log.exists() and log.stat().st_size:
+                return self._fold_in(log)
         # nothing but the file itself, on a disk where SQLite cannot put its lock file
         return connect(self.path, "mode=ro&immutable=1")
 
-    def _fold_in(self) -> sqlite3.Connection:
+    def _fold_in(self, log: Path) -> sqlite3.Connection:
         """Have SQLite finish what a killed writer left half done, which takes a writer, and open again."""
         try:
             lock = WriterLock(self.path)
         except StorageError as error:
             raise RecordError(
-                f"{self.path} has a log beside it ({self.path}-wal) that cannot be read where it lies.",
+                f"{self.path} has a log beside it ({log.name}) that cannot be read where it lies.",
                 next_step="Copy both files into a folder that can be written, and read them there.",
             ) from error
         try:
@@ -177,6 +197,7 @@ def connect(path: str, options: str) -> sqlite3.Connection:
     uri = f"{Path(path).absolute().as_uri()}?{options}"
     db = sqlite3.connect(uri, uri=True, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
     try:
+        db.execute("PRAGMA trusted_schema = OFF")  # a record may come from anywhere
         db.execute("SELECT count(*) FROM sqlite_master").fetchall()
     except BaseException:
         db.close()

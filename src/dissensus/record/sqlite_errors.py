@@ -16,11 +16,10 @@ _MEANINGS = (
     ("SQLITE_CONSTRAINT", "another program has added events to it", "Resume the run from the record."),
     ("SQLITE_IOERR", "the disk does not take the bytes", "Look at space, quota and health of the disk, then resume."),
 )
-_BROKEN = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR", "SQLITE_FORMAT")
 
 
-def translated(error: sqlite3.Error, path: str, seq: int, *, writing: bool = False) -> DissensusError:
-    """The error of ours for one of SQLite's: what happened to ``path``, and what to do.
+def translated(error: Exception, path: str, seq: int, *, writing: bool = False) -> DissensusError:
+    """Our error for one of SQLite's: what happened to ``path``, and what to do.
 
     ``seq`` is the event that was to be read (0 if none).
     """

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from dissensus.errors import SpecError, StorageError
 from dissensus.record import canonical
-from dissensus.record.canonical import Row, damaged
+from dissensus.record.canonical import WRONG_HASH, Row, damaged
 from dissensus.record.chain import GENESIS, Chain, Clock, link
 from dissensus.record.event import Draft, Event
 from dissensus.record.lock import WriterLock
-from dissensus.record.sqlite import APPLICATION_ID, FORMAT, SqliteFile, connect
+from dissensus.record.sqlite import APPLICATION_ID, FORMAT, TABLES, SqliteFile, connect
 from dissensus.record.sqlite_errors import translated
 from dissensus.record.store import Head
 
@@ -35,12 +35,7 @@ _MANY_ROWS = ", ".join([_ONE_ROW, *["(?, ?, ?)"] * (_ROWS_AT_ONCE - 1)])
 
 # UPDATE and DELETE are refused. SQLite runs no DELETE trigger for REPLACE, and a trigger on every INSERT would cost a
 # tenth of the speed of writing; a replaced event is found by its hash, like any other that was changed.
-_SCHEMA = """
-PRAGMA journal_mode = WAL;
-BEGIN;
-CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE events(seq INTEGER PRIMARY KEY, body BLOB NOT NULL, hash BLOB NOT NULL);
-CREATE TABLE blobs(digest BLOB PRIMARY KEY, bytes BLOB NOT NULL);
+_TRIGGERS = """
 CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
     BEGIN SELECT RAISE(ABORT, 'a record is append-only'); END;
 CREATE TRIGGER events_are_not_deleted BEFORE DELETE ON events
@@ -84,7 +79,7 @@ class SqliteWriter(SqliteFile):
             self._db = connect(path, "mode=rw")
         except BaseException as error:
             self._lock.release()
-            if isinstance(error, sqlite3.Error):
+            if isinstance(error, sqlite3.Error | UnicodeDecodeError):
                 raise translated(error, path, 0, writing=True) from error
             raise
         try:
@@ -216,7 +211,7 @@ class SqliteWriter(SqliteFile):
             if seq == head.seq:
                 canonical.check_place(seq, raw, self.path)
                 if link(before, raw) != stored_hash:
-                    raise damaged(self.path, seq, "its hash does not follow from its bytes and the hash before it")
+                    raise damaged(self.path, seq, WRONG_HASH)
             before = stored_hash
         return head
 
@@ -229,7 +224,8 @@ def _make(path: str, run_id: str) -> None:
         with contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as db:
             db.execute("PRAGMA synchronous = OFF")  # one flush of the whole file, below, is enough
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            db.executescript(_SCHEMA)
+            db.execute("PRAGMA journal_mode = WAL")
+            db.executescript(";\n".join(["BEGIN", *TABLES.values(), _TRIGGERS]))
             db.execute("INSERT INTO meta VALUES('format', ?), ('run', ?)", (FORMAT, run_id))
             db.execute("COMMIT")
         with Path(draft).open("rb") as file:

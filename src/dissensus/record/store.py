@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
@@ -137,13 +138,15 @@ class Texts:
         self._texts: OrderedDict[bytes, str] = OrderedDict()
 
     def __call__(self, digest: bytes) -> str:
-        """The text of ``digest``. Raises :class:`ValueError` if it is not there, or no UTF-8."""
+        """The text of ``digest``. Raises :class:`ValueError` if it is not there, or another, or no UTF-8."""
         if digest in self._texts:
             self._texts.move_to_end(digest)
             return self._texts[digest]
         data = self._store.blob(digest)
         if data is None:
-            raise ValueError(f"the long text {name_of(digest)} is missing")
+            raise ValueError(f"its long text {name_of(digest)} is missing")
+        if sha256(data).digest() != digest:
+            raise ValueError(f"its long text {name_of(digest)} is not what the digest says")
         text = self._texts[digest] = data.decode()
         self._held += len(text)
         while self._held > self._limit:

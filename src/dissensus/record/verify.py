@@ -19,7 +19,7 @@ from hashlib import sha256
 from dissensus.errors import RecordDamaged
 from dissensus.record import canonical
 from dissensus.record.blobs import name_of
-from dissensus.record.canonical import damaged
+from dissensus.record.canonical import WRONG_HASH, damaged
 from dissensus.record.chain import GENESIS
 from dissensus.record.opening import open_record
 from dissensus.record.store import Store
@@ -81,8 +81,12 @@ def _verify(store: Store, progress: Progress | None) -> Verified:
             why = "it is missing" if row_seq > seq else f"an event numbered {row_seq} stands in its place"
             raise damaged(store.path, seq, why)
         if sha256(last + raw).digest() != stored_hash:
-            raise damaged(store.path, seq, "its hash does not follow from its bytes and the hash before it")
+            raise damaged(store.path, seq, WRONG_HASH)
         canonical.check_place(seq, raw, store.path)
+        if seq == 1 and (event_id := canonical.kind_and_id(raw)[1]) != f"{store.run_id}:1":
+            raise damaged(
+                store.path, 1, f"it has the id {event_id!r:.80}, but the record is that of run {store.run_id!r:.80}"
+            )
         for digest in canonical.references(seq, raw, store.path):
             _check_blob(store, seq, digest, bad, known)
         last = stored_hash
