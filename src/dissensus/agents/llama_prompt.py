@@ -14,16 +14,13 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from dissensus.agents.llama_client import CallFailed
 from dissensus.script.calls import Role, Turn
 
 Post = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 """Sends JSON to a path of the engine's server and gives its JSON; raises what the server refuses."""
 
 _TEXTS_KEPT = 2048
-
-
-class TemplateRefused(Exception):
-    """The model's chat template does not take this sequence of roles."""
 
 
 class Prompter:
@@ -47,8 +44,10 @@ class Prompter:
         turns = turns[:-1] if begun or (turns and turns[-1].role == "assistant") else turns
         try:
             frame = await self._frame(tuple(turn.role for turn in turns))
-        except TemplateRefused:
-            # many templates want user and assistant in turn and know no system role
+        except CallFailed as failed:
+            if failed.outcome.cause != "status":
+                raise
+            # the template refused: many want user and assistant in turn and know no system role
             turns = plain_turns(turns)
             frame = await self._frame(tuple(turn.role for turn in turns))
         ids: list[int] = []
@@ -107,9 +106,10 @@ class Prompter:
 def plain_turns(turns: Sequence[Turn]) -> list[Turn]:
     """The same chat for templates that only know user and assistant in turn.
 
-    A system turn becomes the beginning of the user turn after it; neighbours of one role become one turn.
+    A system turn becomes the beginning of the user turn after it; neighbours of one role become one turn; before an
+    assistant that speaks first, a user says nothing.
     """
-    plain: list[Turn] = []
+    plain = [Turn("user", "")] if turns and turns[0].role == "assistant" else []
     for turn in turns:
         role: Role = "user" if turn.role == "system" else turn.role
         if plain and plain[-1].role == role:
