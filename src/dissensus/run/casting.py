@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -140,6 +141,9 @@ async def resume_from(
     path: str | Path, *, checks: Checks | None = None, on_event: Callable[[Event], None] | None = None
 ) -> Decision:
     """Finish the run in the record at ``path`` with the panel that it names; see :func:`dissensus.run.runs.resume`."""
+    with open_record(path) as store:
+        if (decision := runs.finished(list(store.read()))) is not None:
+            return replace(decision, record=str(path))
     with open_record(path, "a") as store:
         events = list(store.read())
         head = runs.head_of(events)

@@ -133,8 +133,8 @@ async def resume(
     """
     events = list(record.read())
     head = head_of(events)
-    if (ended := _decision_of(events)) is not None and events[-1].kind == "ended":
-        return replace(ended, record=record.path)
+    if (decision := finished(events)) is not None:
+        return replace(decision, record=record.path)
     if head.digest != source_digest():
         raise RunError(
             f"The record was begun by version {head.software} of the procedures, whose source differs from this one.",
@@ -314,6 +314,19 @@ def _procedure(name: str) -> Procedure:
             f"There is no procedure named {name!r}.", next_step=f"Known are: {', '.join(sorted(PROCEDURES))}."
         )
     return PROCEDURES[name]
+
+
+def finished(events: Sequence[Event]) -> Decision | None:
+    """The decision of a run that went to its end; None for one that can be resumed.
+
+    Raises :class:`~dissensus.errors.RunError` for a run whose procedure failed: it would fail again.
+    """
+    if not events or events[-1].kind != "ended":
+        return None
+    if (decision := _decision_of(events)) is None:
+        reason = next((str(event.body["error"]) for event in events if event.kind == "failed"), "it has no decision")
+        raise RunError(f"The procedure of this run failed ({reason}), and would fail again.")
+    return decision
 
 
 def _decision_of(events: Sequence[Event]) -> Decision | None:
