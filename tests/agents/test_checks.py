@@ -10,8 +10,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from dissensus.agents.checks import CheckResult, callable_check, command_check, check_from_spec, pytest_check
+from dissensus.agents.checks import callable_check, check_from_spec, command_check, pytest_check
 from dissensus.errors import SpecError
+from dissensus.script.outcomes import CheckResult
 
 pytestmark = pytest.mark.anyio
 

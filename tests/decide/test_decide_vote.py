@@ -66,7 +66,9 @@ class Room:
         return Reply(text=said, usage=usage) if isinstance(said, str) else said
 
 
-def hold(room: Room, question: Question = PENS, seats: list[Seat] | None = None, seed: int = 0, **what: Any) -> Decision:
+def hold(
+    room: Room, question: Question = PENS, seats: list[Seat] | None = None, seed: int = 0, **what: Any
+) -> Decision:
     seats = panel(len(room.says)) if seats is None else seats
     decision: Decision = rehearse(vote(question, seats, VoteSettings(**what), seed), room)
     return decision
@@ -129,7 +131,9 @@ def test_statuses(said: list[Said], rule: str, answer: str | None, status: Statu
 
 def test_two_of_five_dead_says_so_and_counts_three() -> None:
     dead = TransportFailure(problem="no connection", cause="connect")
-    decision = hold(answers("Answer: 8 €", dead, "Answer: 8 €", Invalid(problem="html", text="Answer: 24 €"), "Answer: 24 €"))
+    decision = hold(
+        answers("Answer: 8 €", dead, "Answer: 8 €", Invalid(problem="html", text="Answer: 24 €"), "Answer: 24 €")
+    )
     assert decision.answer == "8 EUR"
     assert decision.failures == {"invalid": 1, "transport": 1}
     assert warned(decision, "3 of 5 voters count")
@@ -158,7 +162,9 @@ def test_one_repair_turn_in_the_same_thread_and_no_more() -> None:
 
 def test_a_spare_steps_in_for_the_silent_and_both_are_recorded() -> None:
     seats = [*panel(3), Seat(agent="max", model="m", spare=True, weight=9), Seat(agent="nia", model="m", spare=True)]
-    room = Room({"ada": "Answer: 8 €", "ben": TimedOut(after_s=5), "cleo": "Answer: 24 €", "max": "Answer: 8 €", "nia": ""})
+    room = Room(
+        {"ada": "Answer: 8 €", "ben": TimedOut(after_s=5), "cleo": "Answer: 24 €", "max": "Answer: 8 €", "nia": ""}
+    )
     decision = hold(room, seats=seats)
     assert decision.votes == {"8 EUR": 2.0, "24 EUR": 1.0}
     assert [ballot.agent for ballot in decision.ballots] == ["ada", "ben", "max", "cleo"]
@@ -256,7 +262,13 @@ def test_short_replies_may_coincide_and_the_warning_says_so() -> None:
         (["8", "8", "24"], {"8": "accepted", "24": "accepted"}, "overrule", "8", Status.DECIDED),
         (["8", "8", "24"], {"8": "error", "24": "accepted"}, "overrule", "8", Status.DECIDED),
         (["8", "8", "24"], {"8": "rejected", "24": "rejected"}, "overrule", None, Status.DISPUTED),
-        (["8", "8", "24", "12"], {"8": "rejected", "24": "accepted", "12": "accepted"}, "overrule", None, Status.DISPUTED),
+        (
+            ["8", "8", "24", "12"],
+            {"8": "rejected", "24": "accepted", "12": "accepted"},
+            "overrule",
+            None,
+            Status.DISPUTED,
+        ),
         (["8", "24"], {"8": "rejected", "24": "accepted"}, "overrule", "24", Status.DECIDED),
         (["8", "24"], {"8": "rejected", "24": "rejected"}, "overrule", None, Status.DISPUTED),
         (["8", "24"], {"8": "accepted", "24": "accepted"}, "overrule", None, Status.SPLIT),

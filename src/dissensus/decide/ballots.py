@@ -68,12 +68,12 @@ def cast(election: Election, voter: Voter, *, scope: str = "", stands_in_for: st
     ``scope`` is the scope that this script runs in, so that the ballot can name the key of its outcome in full.
     """
     seat = voter.seat
+    style = voter.plan.style or seat.style
     levers = {"agent": seat.agent, "model": seat.model, "read_by": voter.asking.read_by, **voter.plan.to_data()}
-    yield Note("levers", levers, key=f"levers/{seat.agent}")
+    yield Note("levers", {**levers, "style": style}, key=f"levers/{seat.agent}")
     bill = Bill()
     how = _score if voter.asking.read_by == "log-probability" else _ask
     ballot, found = yield from metered(how(election, voter), bill)
-    style = voter.plan.style or seat.style
     ballot = replace(
         ballot,
         weight=seat.weight,

@@ -21,11 +21,11 @@ def caveats_of(
 ) -> tuple[str, ...]:
     """All that applies, most important first. ``weights`` are those of the configured voters."""
     found = [
+        _verdicts(tally, standing),
         _fewer_count(ballots, weights),
         _stood_in(ballots),
         _given_up(ballots),
         _copies(ballots),
-        _verdicts(tally, standing),
         _even(weights),
         _unknown(unknown_calls),
     ]
@@ -39,10 +39,10 @@ def failures_of(ballots: Sequence[Ballot]) -> dict[str, int]:
 
 
 def _fewer_count(ballots: Sequence[Ballot], weights: Mapping[str, Fraction]) -> str:
-    counted = sum(ballot.outcome == REPLY for ballot in ballots)
-    blanks = Counter(ballot.outcome for ballot in ballots if ballot.outcome not in (REPLY, NOT_AWAITED))
-    given_up = sum(ballot.outcome == NOT_AWAITED for ballot in ballots)
-    if counted + given_up == len(weights):
+    final = {ballot.stands_in_for or ballot.agent: ballot.outcome for ballot in ballots}
+    counted = sum(outcome == REPLY for outcome in final.values())
+    blanks = Counter(outcome for outcome in final.values() if outcome not in (REPLY, NOT_AWAITED))
+    if not blanks:
         return ""
     kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(blanks.items()))
     return f"{counted} of {len(weights)} voters count; the others are blank ({kinds})."

@@ -34,7 +34,7 @@ class VoteSettings:
         weak_models: models too weak to name a letter or to follow a format: ``auto`` scores options for them and
             shows them worked examples of numbers.
         group_by: free texts are the same by their normal ``form``, or also by a ``model``'s judgement.
-        grouper: name of the seat whose judgement that is.
+        grouper: name of the seat whose judgement that is; it does not vote.
         stop: ``all`` waits for every ballot; ``when-decided`` gives up those that can change nothing any more.
         checks: names of the outside checks to try answers against.
         check_rule: ``beside`` shows verdicts beside the vote; ``overrule`` lets them change the answer.
@@ -99,7 +99,8 @@ def assign(seats: Sequence[Seat], settings: VoteSettings) -> Roles:
     for role, name in (("stronger", settings.stronger), ("grouper", settings.grouper)):
         if name and name not in by_name:
             raise SpecError(f"There is no agent {name!r} in the panel to be the {role}.", next_step="Add its seat.")
-    voters = tuple(seat for seat in seats if not seat.spare and seat.agent != settings.stronger)
+    aside = {settings.stronger, settings.grouper}
+    voters = tuple(seat for seat in seats if not seat.spare and seat.agent not in aside)
     if not voters:
         raise SpecError("Nobody votes: the panel has no agent that is not a spare.", next_step="Add an agent.")
     routes = (settings.on_disagreement, settings.on_unanimity)
@@ -118,7 +119,7 @@ def assign(seats: Sequence[Seat], settings: VoteSettings) -> Roles:
         raise SpecError("The same check is named twice.", next_step="Name each check once.")
     return Roles(
         voters=voters,
-        spares=tuple(seat for seat in seats if seat.spare and seat.agent != settings.stronger),
+        spares=tuple(seat for seat in seats if seat.spare and seat.agent not in aside),
         stronger=by_name.get(settings.stronger),
         grouper=by_name.get(settings.grouper),
     )

@@ -1,0 +1,334 @@
+"""``dissensus decide``: put questions to a panel, vote, and say what the answers are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dissensus.errors import DissensusError, StorageError, UsageError
+
+if TYPE_CHECKING:
+    from dissensus.decide.settings import Lever, VoteSettings
+    from dissensus.run.casting import Cast
+    from dissensus.script.decisions import Decision
+    from dissensus.script.questions import Question
+
+ROUTES = ("report", "check", "stronger")
+
+
+@click.command()
+@click.argument("question", required=False)
+@click.option(
+    "--file", "file", metavar="FILE", help="A file of questions, one JSON object a line; - is standard input."
+)
+@click.option("--options", metavar="A,B,…", help="The answers allowed, separated by commas.")
+@click.option(
+    "--kind",
+    type=click.Choice(["auto", "number", "choice", "yes-no", "date", "text"]),
+    default="auto",
+    show_default=True,
+    help="What counts as an answer.",
+)
+@click.option("--unit", default="", help="The unit that numbers are compared in, such as euro or min.")
+@click.option("--panel", metavar="FILE", type=click.Path(), help="A panel file: who takes part.")
+@click.option("--agents", type=click.IntRange(1, 1000), metavar="N", help="Without a panel: how many agents.  [5]")
+@click.option(
+    "--model", "models", multiple=True, metavar="REF", help="Without a panel: their model; several take turns."
+)
+@click.option("--spares", type=click.IntRange(0, 1000), default=0, help="Without a panel: agents for silent ones.")
+@click.option("--weights", default="", metavar="A=2,B=1", help="Weights of votes, by agent.")
+@click.option(
+    "--rule",
+    type=click.Choice(["plurality", "majority"]),
+    default="plurality",
+    show_default=True,
+    help="Most votes, or more than half of all voters. A tie is never broken.",
+)
+@click.option(
+    "--levers",
+    metavar="LIST",
+    help="What makes agents err less alike: temperature,styles,rephrase,shuffle, or none."
+    "  [default: all of them where the voters share one model]",
+)
+@click.option("--temperature", type=click.FloatRange(0, 2), help="Sampling temperature of every voter.")
+@click.option(
+    "--read-by",
+    type=click.Choice(["auto", "schema", "parser", "log-probability"]),
+    default="auto",
+    show_default=True,
+    help="How answers are read from replies.",
+)
+@click.option("--group-by-model", default="", metavar="REF", help="Let this model say which free texts are the same.")
+@click.option(
+    "--stop",
+    type=click.Choice(["all", "when-decided"]),
+    default="all",
+    show_default=True,
+    help="Wait for all ballots, or until none can change the outcome.",
+)
+@click.option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CMD",
+    help="Tries answers without asking an agent: a command (exit status 0 accepts, 1 rejects), pytest:FILE or"
+    " python:MODULE:FUNCTION.",
+)
+@click.option(
+    "--check-rule",
+    type=click.Choice(["beside", "overrule"]),
+    default="beside",
+    show_default=True,
+    help="Show verdicts beside the vote, or let them change the answer.",
+)
+@click.option(
+    "--on-disagreement", type=click.Choice(ROUTES), default="report", show_default=True, help="When two ballots differ."
+)
+@click.option(
+    "--on-unanimity",
+    type=click.Choice(ROUTES),
+    default="report",
+    show_default=True,
+    help="When agents of one model all agree and no check accepts it.",
+)
+@click.option("--stronger", default="", metavar="REF", help="The model (or agent) that a route asks.")
+@click.option("--stronger-decides", is_flag=True, help="Its answer becomes the answer.")
+@click.option("--seed", type=int, default=0, show_default=True, help="All randomness derives from it.")
+@click.option(
+    "--record", default="runs", show_default=True, metavar="PATH", help="A folder for records, or one new .db file."
+)
+@click.option("--max-tokens", type=click.IntRange(1), help="Most tokens in one reply.")
+@click.option("--deadline", type=click.FloatRange(0, min_open=True), help="Seconds after which an agent is silent.")
+@click.option("--budget-tokens", type=click.IntRange(0), help="Most tokens for each question.")
+@click.option("--budget-calls", type=click.IntRange(0), help="Most model calls for each question.")
+@click.option("--budget-seconds", type=click.FloatRange(0), help="Most seconds for each question.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def decide(question: str | None, *, file: str | None, record: str, as_json: bool, **flags: Any) -> None:
+    """Put QUESTION, or a file of questions, to a panel of agents; vote; say what the agreement is worth.
+
+    Each question gets a record of its own. Exit codes: 0 decided; 1 no answer won, or a check rejects it; 2 usage;
+    3 failed, or the budget ended first.
+    """
+    import anyio
+
+    from dissensus.cli.readout import exit_code, show, show_json
+
+    questions = _questions(question, file, flags)
+    if file is not None and len(questions) > 1 and record.endswith(".db"):
+        raise UsageError(
+            "--record names one file, and there are several questions.", next_step="Name a folder for the records."
+        )
+    session = _Session(record=Path(record), as_json=as_json, several=file is not None)
+    try:
+        anyio.run(_decide_all, session, questions, flags)
+    except (KeyboardInterrupt, StorageError):
+        if session.current:
+            click.echo(f"The run can be finished with: dissensus resume {session.current}", err=True)
+        if as_json and session.done:
+            show_json([done.document() for done in session.done])
+        raise
+    documents = [done.document() for done in session.done]
+    if as_json:
+        show_json(documents if session.several else documents[0])
+    elif session.several:
+        session.summarize()
+    else:
+        show(session.done[0].decision)
+    codes = [exit_code(done.decision) for done in session.done]
+    if code := max(codes, default=0):
+        raise SystemExit(code)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A question with its decision. ``equal`` says whether the answer is the file's own; None where it has none."""
+
+    question: Question
+    decision: Decision
+    equal: bool | None = None
+
+    def document(self) -> dict[str, Any]:
+        data = self.decision.to_data()
+        if self.question.id:
+            data["id"] = self.question.id
+        if self.question.gold is not None:
+            data["gold"] = {"answer": self.question.gold, "equal": self.equal}
+        return data
+
+
+@dataclass(slots=True)
+class _Session:
+    """One call of the command: what was done so far, and the record that is being written."""
+
+    record: Path
+    as_json: bool
+    several: bool
+    done: list[_Done] = field(default_factory=list)
+    current: str = ""
+
+    def add(self, question: Question, decision: Decision) -> None:
+        from dissensus.cli.readout import gold_line, say, show
+
+        one = _Done(question, decision, _equal(question, decision))
+        self.done.append(one)
+        self.current = ""
+        if self.several and not self.as_json:
+            show(decision)
+            if question.gold is not None:
+                say(gold_line(question.gold, equal=bool(one.equal)))
+            say("")
+
+    def summarize(self) -> None:
+        from dissensus.cli.readout import say, summary
+
+        for line in summary([one.decision for one in self.done], [one.equal for one in self.done]):
+            say(line)
+
+
+def _equal(question: Question, decision: Decision) -> bool | None:
+    from dissensus.answers import matches_gold
+    from dissensus.decide.wording import kind_of
+
+    if question.gold is None:
+        return None
+    if decision.answer is None:
+        return False
+    kind = kind_of(question)
+    return matches_gold(kind, decision.answer, question.gold, options=question.options, unit=question.unit)
+
+
+def _questions(text: str | None, file: str | None, flags: Mapping[str, Any]) -> list[Question]:
+    from dissensus.cli.questions import read_questions
+    from dissensus.decide.wording import checked
+    from dissensus.script.questions import Question
+
+    if (text is None) == (file is None):
+        raise UsageError(
+            "Give one question, or --file with questions." if text is None else "Give a question or --file, not both.",
+            next_step='For example: dissensus decide "Is 2027 a prime number?" --options yes,no',
+        )
+    if file is not None:
+        if flags["options"] or flags["unit"] or flags["kind"] != "auto":
+            raise UsageError(
+                "--options, --kind and --unit belong to one question.", next_step="Put them into the lines of the file."
+            )
+        return read_questions(file)
+    options = tuple(part.strip() for part in flags["options"].split(",")) if flags["options"] else ()
+    return [checked(Question(text=text or "", options=options, kind=flags["kind"], unit=flags["unit"]))]
+
+
+def _levers(named: str | None) -> tuple[Lever, ...] | None:
+    from dissensus.decide.settings import LEVERS
+
+    if named is None:
+        return None
+    parts = [part.strip() for part in named.split(",") if part.strip() and part.strip() != "none"]
+    if unknown := [part for part in parts if part not in LEVERS]:
+        raise UsageError(f"There is no lever {unknown[0]!r}.", next_step=f"Known are {', '.join(LEVERS)}, or none.")
+    return tuple(lever for lever in LEVERS if lever in parts)
+
+
+async def _decide_all(session: _Session, questions: Sequence[Question], flags: Mapping[str, Any]) -> None:
+    """Open the panel once and hold a vote on each question. A run that fails does not keep the others from theirs."""
+    from dissensus.agents.checks import check_from_spec
+    from dissensus.agents.weak import weak_models
+    from dissensus.cli.panel_flags import adjusted, panel_from, weighted, with_helper
+    from dissensus.decide.settings import VoteSettings
+    from dissensus.run.api import DEFAULT_MODEL
+    from dissensus.run.casting import Cast
+
+    levers = _levers(flags["levers"])
+    panel = panel_from(
+        flags["panel"], flags["models"], flags["agents"], spares=flags["spares"], levers=levers, fallback=DEFAULT_MODEL
+    )
+    budget = {name: flags[f"budget_{name}"] for name in ("tokens", "calls", "seconds")}
+    panel = adjusted(panel, max_tokens=flags["max_tokens"], deadline_s=flags["deadline"], budget=budget)
+    panel = weighted(panel, flags["weights"])
+    panel, stronger = with_helper(panel, flags["stronger"], "stronger")
+    panel, grouper = with_helper(panel, flags["group_by_model"], "grouper")
+    checks = {text: check_from_spec(text) for text in flags["checks"]}
+    settings = VoteSettings(
+        rule=flags["rule"],
+        levers=levers,
+        temperature=flags["temperature"],
+        read_by=flags["read_by"],
+        weak_models=weak_models(panel),
+        group_by="model" if grouper else "form",
+        grouper=grouper,
+        stop=flags["stop"],
+        checks=tuple(flags["checks"]),
+        check_rule=flags["check_rule"],
+        on_disagreement=flags["on_disagreement"],
+        on_unanimity=flags["on_unanimity"],
+        stronger=stronger,
+        stronger_decides=flags["stronger_decides"],
+    )
+    async with Cast(panel) as cast:
+        _refuse_early(questions, cast, settings, flags["seed"])
+        for place, question in enumerate(questions, 1):
+            where = f"{place} of {len(questions)}: " if session.several else ""
+            decision = await _decide_one(session, question, cast, settings, checks, seed=flags["seed"], where=where)
+            session.add(question, decision)
+
+
+def _refuse_early(questions: Sequence[Question], cast: Cast, settings: VoteSettings, seed: int) -> None:
+    """Raise what would be raised at the first question that cannot be, before any is asked and a record begun."""
+    from dissensus.decide.election import prepare
+
+    for question in questions:
+        prepare(question, cast.panel.seats, settings, seed)
+
+
+async def _decide_one(
+    session: _Session,
+    question: Question,
+    cast: Cast,
+    settings: VoteSettings,
+    checks: Mapping[str, Any],
+    *,
+    seed: int,
+    where: str,
+) -> Decision:
+    from dissensus.cli.progress import Progress
+    from dissensus.cli.questions import new_path
+    from dissensus.decide.procedures import settings_of_vote
+    from dissensus.record.sqlite import open_record
+    from dissensus.run.casting import run_procedure
+    from dissensus.script.decisions import Decision, Status
+
+    path = new_path(session.record, question.text)
+    with open_record(path, "x") as store:
+        session.current = str(path)
+        voters = [seat.agent for seat in cast.panel.seats if not seat.spare and seat.agent not in _aside(settings)]
+        with Progress(question.text, voters, where) as progress:
+            try:
+                return await run_procedure(
+                    procedure="vote",
+                    settings=settings_of_vote(question, settings),
+                    panel=cast,
+                    record=store,
+                    seed=seed,
+                    checks=checks,
+                    on_event=progress.on_event,
+                )
+            except StorageError:
+                raise
+            except DissensusError as problem:
+                if not session.several:
+                    raise
+                click.echo(f"error: {problem}", err=True)
+                return Decision(
+                    question=question.text,
+                    answer=None,
+                    status=Status.FAILED,
+                    warnings=(f"The run failed: {problem.message}",),
+                    record=str(path),
+                )
+
+
+def _aside(settings: VoteSettings) -> tuple[str, str]:
+    return settings.stronger, settings.grouper

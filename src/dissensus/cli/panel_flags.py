@@ -1,0 +1,114 @@
+"""From the flags of ``decide`` to a panel: who votes, who steps in, and who is asked when a route says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dissensus.agents.panel import ModelSpec, Panel, default_panel, load_panel
+from dissensus.agents.personas import system_prompt
+from dissensus.decide.settings import Lever
+from dissensus.errors import SpecError, UsageError
+from dissensus.script.seats import Seat
+
+DEFAULT_AGENTS = 5
+
+
+def panel_from(
+    path: str | None,
+    models: Sequence[str],
+    agents: int | None,
+    *,
+    spares: int,
+    levers: tuple[Lever, ...] | None,
+    fallback: str,
+) -> Panel:
+    """The panel of a file, or one of ``agents`` agents on ``models``, each model in turn.
+
+    Agents on one model get a reasoning style and a temperature each, unless ``levers`` leaves these out.
+    Raises UsageError if both are named.
+    """
+    if path is not None:
+        if models or agents is not None or spares:
+            raise UsageError(
+                "--panel says who takes part, so --model, --agents and --spares cannot be given beside it.",
+                next_step="Leave out one or the other.",
+            )
+        return load_panel(path)
+    references = list(models) or [fallback]
+    count = max(DEFAULT_AGENTS, len(references)) if agents is None else agents
+    if count < len(references):
+        raise UsageError(f"{count} agents cannot be shared among {len(references)} models.", next_step="Add agents.")
+    vary = len(references) == 1
+    panel = default_panel(references[0], count, vary=vary, spares=spares)
+    names = {reference: f"model{place}" for place, reference in enumerate(references, 1)}
+    seats = []
+    for place, seat in enumerate(panel.seats):
+        reference = references[place % len(references)]
+        seats.append(_with_levers(replace(seat, model=reference), levers, vary=vary))
+    return replace(
+        panel,
+        seats=tuple(seats),
+        models={names[reference]: ModelSpec(reference=reference) for reference in references},
+        model_of={seat.agent: names[seat.model] for seat in seats},
+    )
+
+
+def _with_levers(seat: Seat, levers: tuple[Lever, ...] | None, *, vary: bool) -> Seat:
+    """``seat`` without the style or the temperature of its own that the levers do not allow."""
+    if not vary or levers is None:
+        return seat
+    if "styles" not in levers:
+        seat = replace(seat, style="", system=system_prompt(language=seat.language))
+    return seat if "temperature" in levers else replace(seat, temperature=Seat(agent="", model="").temperature)
+
+
+def adjusted(panel: Panel, *, max_tokens: int | None, deadline_s: float | None, budget: Mapping[str, Any]) -> Panel:
+    """``panel`` with what flags say in place of what it says itself."""
+    seats = [
+        replace(
+            seat,
+            max_tokens=seat.max_tokens if max_tokens is None else max_tokens,
+            deadline_s=seat.deadline_s if deadline_s is None else deadline_s,
+        )
+        for seat in panel.seats
+    ]
+    limits = {name: limit for name, limit in budget.items() if limit is not None}
+    try:
+        return replace(panel, seats=tuple(seats), budget=replace(panel.budget, **limits) if limits else panel.budget)
+    except ValueError as problem:
+        raise SpecError(str(problem), next_step="Give a number that is not negative.") from None
+
+
+def weighted(panel: Panel, weights: str) -> Panel:
+    """``panel`` with weights as in ``ada=2,ben=0.5``."""
+    given: dict[str, float] = {}
+    for part in filter(None, (part.strip() for part in weights.split(","))):
+        name, equals, number = part.partition("=")
+        try:
+            given[name.strip()] = float(number)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise SpecError(f"The weight {part!r} cannot be read.", next_step="Write --weights ada=2,ben=0.5.")
+    unknown = sorted(given.keys() - {seat.agent for seat in panel.seats})
+    if unknown:
+        raise SpecError(
+            f"There is no agent {unknown[0]!r} to weigh.",
+            next_step=f"The agents are {', '.join(seat.agent for seat in panel.seats)}.",
+        )
+    seats = tuple(replace(seat, weight=given.get(seat.agent, seat.weight)) for seat in panel.seats)
+    return replace(panel, seats=seats)
+
+
+def with_helper(panel: Panel, who: str, role: str) -> tuple[Panel, str]:
+    """``panel`` with a seat for ``who`` (an agent of the panel, or a model's reference), and that seat's name."""
+    if not who or who in panel.model_of:
+        return panel, who
+    name = role
+    while name in panel.model_of or name in panel.models:
+        name += "2"
+    seat = Seat(agent=name, model=who, temperature=0.0)
+    models = {**panel.models, name: ModelSpec(reference=who)}
+    return replace(panel, seats=(*panel.seats, seat), models=models, model_of={**panel.model_of, name: name}), name

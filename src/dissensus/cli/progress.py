@@ -1,0 +1,76 @@
+"""Ballots as they arrive, on a terminal only; whoever reads our output in a pipe sees nothing of it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from dissensus.cli.readout import clean
+from dissensus.record.event import Event
+
+MOST_ROWS = 20
+_EVERY_S = 0.1
+
+
+class Progress:
+    """A small table on stderr, one row for each agent, gone when the answer is there. Use as a context manager.
+
+    A panel of more than ``MOST_ROWS`` agents is counted instead.
+    """
+
+    def __init__(self, question: str, agents: Sequence[str], place: str = "") -> None:
+        self._title = f"{place}{clean(question)[:200]}"
+        self._rows = dict.fromkeys(agents, "…")
+        self._live: Any = None
+        self._drawn = 0.0
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(console=Console(stderr=True), transient=True, auto_refresh=False)
+            self._live.start()
+            self._draw()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def on_event(self, event: Event) -> None:
+        """Take in one event of the run."""
+        if self._live is None:
+            return
+        if event.kind == "ballot":
+            answer = event.body.get("answer")
+            self._rows[str(event.body["agent"])] = str(event.body["outcome"]) if answer is None else str(answer)
+        elif event.kind in ("ask", "score") and "/repair/" in f"/{event.key}":
+            self._rows[str(event.body["agent"])] = "asked once more"
+        elif event.kind == "check":
+            self._rows["check"] = str(event.body["answer"])
+        else:
+            return
+        if time.monotonic() - self._drawn >= _EVERY_S:
+            self._draw()
+
+    def _draw(self) -> None:
+        from rich.table import Table
+        from rich.text import Text
+
+        self._drawn = time.monotonic()
+        rows = self._rows
+        if len(rows) > MOST_ROWS:
+            rows = {"ballots": f"{sum(state != '…' for state in rows.values())} of {len(rows)}"}
+        table = Table.grid(padding=(0, 2))
+        for agent, state in rows.items():
+            table.add_row(Text(clean(agent)), Text(clean(state)[:60], style="dim" if state == "…" else ""))
+        whole = Table.grid()
+        whole.add_row(Text(self._title, overflow="ellipsis", no_wrap=True))
+        whole.add_row(table)
+        self._live.update(whole, refresh=True)
