@@ -23,7 +23,11 @@ ROUTES = ("report", "check", "stronger")
 @click.command()
 @click.argument("question", required=False)
 @click.option(
-    "--file", "file", metavar="FILE", help="A file of questions, one JSON object a line; - is standard input."
+    "--file",
+    "file",
+    type=click.Path(allow_dash=True),
+    metavar="FILE",
+    help="A file of questions, one JSON object a line; - is standard input.",
 )
 @click.option("--options", metavar="A,B,…", help="The answers allowed, separated by commas.")
 @click.option(
@@ -99,7 +103,12 @@ ROUTES = ("report", "check", "stronger")
 @click.option("--stronger-decides", is_flag=True, help="Its answer becomes the answer.")
 @click.option("--seed", type=int, default=0, show_default=True, help="All randomness derives from it.")
 @click.option(
-    "--record", default="runs", show_default=True, metavar="PATH", help="A folder for records, or one new .db file."
+    "--record",
+    type=click.Path(),
+    default="runs",
+    show_default=True,
+    metavar="PATH",
+    help="A folder for records, or one new .db file.",
 )
 @click.option("--max-tokens", type=click.IntRange(1), help="Most tokens in one reply.")
 @click.option("--deadline", type=click.FloatRange(0, min_open=True), help="Seconds after which an agent is silent.")

@@ -68,11 +68,12 @@ def cast(election: Election, voter: Voter, *, scope: str = "", stands_in_for: st
     ``scope`` is the scope that this script runs in, so that the ballot can name the key of its outcome in full.
     """
     seat = voter.seat
-    style = voter.plan.style or seat.style
+    scored = voter.asking.read_by == "log-probability"
+    style = seat.style if scored else voter.plan.style or seat.style  # a scored prompt holds no style of the plan
     levers = {"agent": seat.agent, "model": seat.model, "read_by": voter.asking.read_by, **voter.plan.to_data()}
     yield Note("levers", {**levers, "style": style}, key=f"levers/{seat.agent}")
     bill = Bill()
-    how = _score if voter.asking.read_by == "log-probability" else _ask
+    how = _score if scored else _ask
     ballot, found = yield from metered(how(election, voter), bill)
     ballot = replace(
         ballot,
@@ -80,7 +81,7 @@ def cast(election: Election, voter: Voter, *, scope: str = "", stands_in_for: st
         key=f"{scope}/{ballot.key}" if scope else ballot.key,
         stands_in_for=stands_in_for,
         model=seat.model,
-        style="" if voter.asking.read_by == "log-probability" else style,
+        style=style,
     )
     yield Note("ballot", msgspec.to_builtins(ballot), actor=seat.agent, durable=True, key=f"ballot/{seat.agent}")
     return Cast(ballot=ballot, read=found, request=_fingerprint(voter), bill=bill)
