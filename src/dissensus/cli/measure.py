@@ -1,0 +1,169 @@
+"""``dissensus measure``: what agreement is worth, from a table of answers; and the commands that go with it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from dissensus.measure.audit import Audit
+
+SUBCOMMANDS: dict[str, tuple[str, str]] = {
+    "plan": ("dissensus.cli.plan:plan", "How many questions a comparison needs."),
+}
+"""Name after ``measure`` to ``module:attribute`` and its line of help. A file of that name is ``./NAME``."""
+
+
+class WithSubcommands(click.Command):
+    """A command that takes files, and hands over where its first word is the name of another command."""
+
+    def get_command(self, name: str) -> click.Command:
+        """The command behind ``measure NAME``."""
+        module, attribute = SUBCOMMANDS[name][0].split(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """The context of this command, or of the one that is named."""
+        if args and args[0] in SUBCOMMANDS:
+            return self.get_command(args[0]).make_context(f"{info_name} {args[0]}", args[1:], parent=parent, **extra)
+        return super().make_context(info_name, args, parent=parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run whichever command the context is of."""
+        return super().invoke(ctx) if ctx.command is self else ctx.command.invoke(ctx)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the other commands below the options."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in sorted(SUBCOMMANDS.items())])
+        super().format_epilog(ctx, formatter)
+
+
+@click.command(cls=WithSubcommands)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option("--key", type=click.Path(path_type=Path), metavar="FILE", help="Right answers: a table by question.")
+@click.option(
+    "--kind", metavar="KIND", default="", help="What answers are: exact, number, choice, yes-no, date, text or auto."
+)
+@click.option("--unit", metavar="UNIT", default="", help="Unit that numbers are compared in.")
+@click.option("--tolerance", metavar="X", default="", help="How far equal numbers may differ: 0.01, or 1% of them.")
+@click.option("--options", metavar="A,B,…", default="", help="The answers that every question allows.")
+@click.option("--blank", metavar="TEXT", multiple=True, help="A text that means no answer; may be repeated.")
+@click.option("--voters", metavar="NAME,…", default="", help="The voters to read: columns, or names.")
+@click.option("--question", metavar="COLUMN", default="", help="Column that names the question.")
+@click.option("--voter", metavar="COLUMN", default="", help="Column that names the voter, with one row a vote.")
+@click.option("--answer", metavar="COLUMN", default="", help="Column of the answers, with one row a vote.")
+@click.option("--gold", metavar="COLUMN", default="", help="Column of the right answers.")
+@click.option("--strata", metavar="COLUMN", default="", help="Also test independence inside the parts it names.")
+@click.option("--group", metavar="COLUMN", default="", help="Equal cells mean one question asked again.")
+@click.option(
+    "--round", type=click.IntRange(min=0), default=0, metavar="N", help="Round of a debate.  [default: the last]"
+)
+@click.option("--filter", "filter_name", metavar="NAME", default="", help="Filter or scorer of a log that has several.")
+@click.option("--bootstrap", type=click.IntRange(200, 100_000), default=2000, show_default=True, metavar="B",
+              help="Drawings of questions for intervals.")  # fmt: skip
+@click.option("--permutations", type=click.IntRange(99, 1_000_000), default=999, show_default=True, metavar="B",
+              help="Dealings of errors for the test of independence.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Of both.")
+@click.option("--plots", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write pictures there.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def measure(
+    *,
+    files: tuple[Path, ...],
+    key: Path | None,
+    kind: str,
+    unit: str,
+    tolerance: str,
+    options: str,
+    blank: tuple[str, ...],
+    voters: str,
+    question: str,
+    voter: str,
+    answer: str,
+    gold: str,
+    strata: str,
+    group: str,
+    round: int,  # noqa: A002 - the name of the option
+    filter_name: str,
+    bootstrap: int,
+    permutations: int,
+    seed: int,
+    plots: Path | None,
+    as_json: bool,
+) -> None:
+    r"""Measure what agreement is worth in a table of answers: question, voter, answer, and the right one where known.
+
+    How correlated the voters' errors are, how many independent votes they amount to, what a unanimous vote has been
+    worth, whether the panel beats its best member, and where adding voters stops paying.
+
+    FILE is CSV, JSON lines or Parquet with one row a vote or one row a question; or logs of inspect_ai, samples of
+    lm-eval, records of runs, or folders of these. A blank cell counts as not right.
+
+    \b
+    dissensus measure answers.csv
+    dissensus measure answers.csv --kind number --strata subject --plots pictures/
+    dissensus measure votes.jsonl --key labels.jsonl --json
+    """
+    from dissensus.interop.columns import Named
+    from dissensus.interop.equivalence import Sameness, tolerance_of
+    from dissensus.interop.reading import read_table
+    from dissensus.measure.audit import audit
+
+    read = read_table(
+        files,
+        named=Named(
+            question=question,
+            voter=voter,
+            answer=answer,
+            gold=gold,
+            voters=_names(voters),
+            strata=strata,
+            group=group,
+            blank=blank,
+            options=_names(options),
+            round=round,
+        ),
+        same=Sameness(kind=kind, unit=unit, tolerance=tolerance_of(tolerance)),
+        key=key,
+        filter_name=filter_name,
+    )
+    found = audit(read.table, bootstrap=bootstrap, permutations=permutations, seed=seed, reading=read.report)
+    written: list[Path] = []
+    if plots is not None:
+        from dissensus.cli.pictures.audit import draw_all
+
+        written = draw_all(found, plots)
+    if as_json:
+        import msgspec
+
+        data = found.to_data() | {"pictures": [str(path) for path in written]}
+        click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
+        return
+    for line in readout(found):
+        click.echo(line)
+    for path in written:
+        click.echo(f"wrote {path}")
+
+
+def readout(found: Audit) -> list[str]:
+    """The result as text: its lines, what was read, and what to know before using a figure."""
+    return [*found.lines(), _was_read(found.reading), *(f"note: {warning}" for warning in found.warnings)]
+
+
+def _was_read(reading: Mapping[str, Any]) -> str:
+    rows, equivalence = reading["rows"], reading["equivalence"]
+    lost = [f"{rows[what]:,} {what}" for what in ("dropped", "duplicate", "unmatched") if rows[what]]
+    compared = "as written" if equivalence["kind"] == "exact" else f"as {equivalence['kind']}"
+    counts = f" ({', '.join(lost)})" if lost else ""
+    return f"read {rows['read']:,} rows{counts} of {reading['format']}; answers compared {compared}"
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())

@@ -1,0 +1,380 @@
+"""From cells as written to answers that can be compared: which texts are the same, and which are no answers.
+
+What counts as the same is :mod:`dissensus.answers`; here it is applied to a table, question by question, and what was
+done is said. Texts are compared exactly, after trimming, unless a kind is named or the right answers show one beyond
+doubt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dissensus.answers import EXACT, KINDS, VERSION, Read, Tolerance, group, matches_gold, partition, read_answer
+from dissensus.answers.kinds import NO, YES
+from dissensus.errors import UsageError
+from dissensus.interop.sheet import INVALID, Numbered, Sheet, some
+from dissensus.measure.table import Codes, Flags, VoteTable, Whole
+
+AS_WRITTEN = "exact"
+GIVEN, SNIFFED, DEFAULT, FORMAT = "given", "sniffed", "default", "format"
+
+_NUMBER = re.compile(r"[-+−]?[$€£]?\s?\d[\d,]*(?:\.\d+)?")
+_PLAIN = re.compile(r"(-?)(0|[1-9]\d{0,29})(?:\.(\d{1,29}))?")
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[A-Z]")
+_LOOKED_AT = 300
+_MANY_QUESTIONS = 20
+_FEW_ANSWERS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sameness:
+    """What the caller says of answers.
+
+    Args:
+        kind: ``exact``, a kind of :data:`dissensus.answers.KINDS`, or "" to find out.
+        unit: the unit that numbers are compared in.
+        tolerance: how far numbers may differ.
+        canonical: a function from text to its one form, or None for no answer; instead of a kind. Its name is recorded.
+    """
+
+    kind: str = ""
+    unit: str = ""
+    tolerance: Tolerance = EXACT
+    canonical: Callable[[str], str | None] | None = None
+
+
+def tolerance_of(text: str) -> Tolerance:
+    """``0.01``: numbers may differ by so much; ``1%``: by so much of the larger.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    if not text.strip():
+        return EXACT
+    try:
+        if text.strip().endswith("%"):
+            return Tolerance(relative=Fraction(text.strip().rstrip("%").strip()) / 100)
+        return Tolerance(absolute=Fraction(text.strip()))
+    except (ValueError, ZeroDivisionError):
+        raise UsageError(
+            f"{text!r} is no tolerance.", next_step="Write 0.01 for a difference, or 1% for a share of the number."
+        ) from None
+
+
+def settle(sheet: Sheet, said: Sameness) -> tuple[VoteTable, dict[str, Any], list[str]]:
+    """The table, how answers were compared, and sentences about what was found.
+
+    Raises:
+        UsageError: there is no such kind, a tolerance is asked of what is no number, or it chains too far.
+    """
+    if said.kind and said.kind != AS_WRITTEN and said.kind not in KINDS:
+        raise UsageError(
+            f"There is no kind of answer called {said.kind!r}.",
+            next_step=f"Use {AS_WRITTEN} or one of {', '.join(KINDS)}.",
+        )
+    wants_number = said.tolerance != EXACT or bool(said.unit)
+    if wants_number and said.kind not in {"", "number", "auto"}:
+        raise UsageError("A tolerance or a unit is for numbers.", next_step="Use --kind number.")
+    kind, source = _kind(sheet, said, wants_number=wants_number)
+    return _Settling(sheet, said, kind, source).done()
+
+
+def _kind(sheet: Sheet, said: Sameness, *, wants_number: bool) -> tuple[str, str]:
+    if said.canonical is not None:
+        return "custom", GIVEN
+    if said.kind or wants_number:
+        return said.kind or "number", GIVEN
+    if sheet.kind:
+        return sheet.kind, FORMAT
+    keys = {sheet.texts[code] for code in np.unique(sheet.gold[sheet.gold >= 0])}
+    others = [text for text in sheet.texts if text not in keys]
+    if not keys or not others:
+        return AS_WRITTEN, DEFAULT
+    if all(map(_NUMBER.fullmatch, keys)):
+        odd = [text for text in others if not _PLAIN.fullmatch(text) and _DIGIT.search(text)]
+        return ("number", SNIFFED) if _most_read("number", odd, ()) else (AS_WRITTEN, DEFAULT)
+    if all(key.casefold() in YES | NO for key in keys):
+        return ("yes-no", SNIFFED) if _most_read("yes-no", others, ()) else (AS_WRITTEN, DEFAULT)
+    if all(map(_LETTER.fullmatch, keys)):
+        odd = [text for text in others if not _LETTER.fullmatch(text)]
+        return ("choice", SNIFFED) if _most_read("choice", odd, _letters(sheet)) else (AS_WRITTEN, DEFAULT)
+    return AS_WRITTEN, DEFAULT
+
+
+def _most_read(kind: str, texts: Sequence[str], options: Sequence[str]) -> bool:
+    """Whether most of ``texts`` can be read as ``kind``, spread over all of them."""
+    looked = texts[:: max(1, len(texts) // _LOOKED_AT)]
+    read = sum(read_answer(kind, text, options=options).canonical is not None for text in looked)
+    return 2 * read > len(looked) > 0
+
+
+def _letters(sheet: Sheet) -> tuple[str, ...]:
+    """Letters for options: as many as the file says, or as the right answers and one-letter answers reach."""
+    most = 0 if sheet.options is None else int(sheet.options.max())
+    seen = [ord(text) - 64 for text in sheet.texts if _LETTER.fullmatch(text)]
+    return tuple(chr(65 + place) for place in range(min(26, max([most, 2, *([] if most else seen)]))))
+
+
+class _Settling:
+    """One table on its way from texts to classes."""
+
+    def __init__(self, sheet: Sheet, said: Sameness, kind: str, source: str) -> None:
+        self.sheet, self.said, self.kind, self.source = sheet, said, kind, source
+        self.forms = Numbered()  # canonical form to its code
+        self.reasons = list(sheet.reasons)
+        self.by_reason = {reason: -1 - place for place, reason in enumerate(self.reasons)}
+        self.reads: dict[str, Read] = {}
+        self.notes: list[str] = []
+        self.joined = 0
+        self.unitless = 0
+
+    def done(self) -> tuple[VoteTable, dict[str, Any], list[str]]:
+        sheet = self.sheet
+        if self.kind == AS_WRITTEN:
+            cells, gold = sheet.cells, sheet.gold
+            texts: list[str] = sheet.texts
+        elif self.kind == "choice" and sheet.allowed is not None:
+            cells, gold = self._by_options(sheet.allowed)
+            texts = list(self.forms)
+        else:
+            form = np.array([self._form(text) for text in sheet.texts] or [0], dtype=np.int32)
+            cells = np.where(sheet.cells >= 0, form[np.maximum(sheet.cells, 0)], sheet.cells).astype(np.int32)
+            gold = np.where(sheet.gold >= 0, form[np.maximum(sheet.gold, 0)], np.int32(-1)).astype(np.int32)
+            if self.kind in {"number", "auto"}:
+                cells, gold = self._numbers(cells, gold)
+            texts = list(self.forms)
+        unread = (gold < 0) & (sheet.gold >= 0)
+        cells, gold, options, origin = self._within(cells, gold, texts)
+        self._say(unread, (gold < 0) & (sheet.gold >= 0) & ~unread)
+        table = VoteTable(
+            codes=cells,
+            gold=np.maximum(gold, -1).astype(np.int32),
+            voters=tuple(sheet.voters),
+            questions=sheet.questions,
+            texts=texts,
+            reasons=tuple(self.reasons) or ("blank",),
+            options=options,
+            groups=sheet.groups,
+            strata=sheet.strata,
+            stratum_names=sheet.stratum_names,
+            costs=sheet.costs,
+        )
+        return table, self._report(texts, origin), self.notes
+
+    def _blank(self, reason: str) -> int:
+        if reason not in self.by_reason:
+            self.reasons.append(reason)
+            self.by_reason[reason] = -len(self.reasons)
+        return self.by_reason[reason]
+
+    def _form(self, text: str, options: Sequence[str] = ()) -> int:
+        """Code of the canonical form of ``text``, or of the blank that it is."""
+        if self.said.canonical is not None:
+            form = self.said.canonical(text)
+            return self._blank("no answer by the given function") if form is None else self.forms[form]
+        if self.kind == "number" and not self.said.unit and (plain := _PLAIN.fullmatch(text)):
+            return self.forms[plain_number(plain)]
+        if self.kind == "choice" and not options:
+            options = _letters(self.sheet)
+        read = read_answer(self.kind, text, options=options, unit=self.said.unit)
+        if read.canonical is None:
+            why = read.problem.partition(":")[0]
+            return self._blank("abstained" if read.status == "abstained" else f"unreadable: {why}")
+        self.reads[read.canonical] = read
+        return self.forms[read.canonical]
+
+    def _by_options(self, allowed: Sequence[tuple[str, ...]]) -> tuple[Codes, Codes]:
+        """Answers read as one of the options of their own question."""
+        sheet = self.sheet
+        known: dict[tuple[int, tuple[str, ...]], int] = {}
+
+        def of(code: int, options: tuple[str, ...]) -> int:
+            if code < 0 or not options:
+                return min(code, -1) if code < 0 else self._blank(INVALID)
+            if (code, options) not in known:
+                known[code, options] = self._form(sheet.texts[code], options)
+            return known[code, options]
+
+        cells = np.array(
+            [[of(int(code), options) for code in row] for row, options in zip(sheet.cells, allowed, strict=True)],
+            dtype=np.int32,
+        ).reshape(sheet.cells.shape)
+        gold = [of(int(code), options) for code, options in zip(sheet.gold, allowed, strict=True)]
+        return cells, np.array(gold, dtype=np.int32)
+
+    def _numbers(self, cells: Codes, gold: Codes) -> tuple[Codes, Codes]:
+        """Settle within each question which numbers are the same: units that some leave out, and the tolerance."""
+        texts = list(self.forms)
+        units = Numbered()
+        unit = np.array([units[self._unit(text)] for text in texts] or [0], dtype=np.int64)
+        rows = np.column_stack([cells, gold])
+        kind = np.where(rows >= 0, unit[np.maximum(rows, 0)], -1)
+        highest = kind.max(axis=1)
+        mixed = (
+            ((kind >= 0) & (kind != highest[:, None])).any(axis=1)
+            if len(units) > 1
+            else np.zeros(len(rows), dtype=bool)
+        )
+        uncertain = mixed | (_several(rows) if self.said.tolerance != EXACT else False)
+        for q in map(int, np.flatnonzero(uncertain)):
+            codes = sorted({int(code) for code in rows[q] if code >= 0}, key=texts.__getitem__)
+            written: dict[int, set[str]] = {}
+            for raw, code in zip(self.sheet.cells[q], cells[q], strict=True):
+                if raw >= 0:
+                    written.setdefault(int(code), set()).add(self.sheet.texts[raw])
+            key = int(gold[q])
+            settled = self._question(
+                [texts[code] for code in codes],
+                [written.get(code, set()) for code in codes],
+                codes.index(key) if key >= 0 else -1,
+                q,
+            )
+            change = {code: self.forms[form] for code, form in zip(codes, settled, strict=True)}
+            self.joined += sum(change[code] != code for code in codes)
+            rows[q] = [change.get(int(code), int(code)) for code in rows[q]]
+        return np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy()
+
+    def _unit(self, form: str) -> str:
+        read = self.reads.get(form)
+        unit = getattr(read.value, "unit", None) if read else None
+        return "" if unit is None else str(unit.name)
+
+    def _question(self, forms: list[str], written: list[set[str]], key: int, q: int) -> list[str]:
+        """The forms of one question, in the order of their text, each as the form of its class.
+
+        ``written`` are the texts behind each form, ``key`` is the place of the right answer's form or -1. With a right
+        answer, answers that differ from it only in a unit that one of the two leaves out join its class.
+        """
+        kind, unit, tolerance = self.kind, self.said.unit, self.said.tolerance
+        reads = [self.reads.get(form) or read_answer(kind, form, unit=unit) for form in forms]
+        named = [form or before for form, before in zip(group(kind, reads, unit).answers, forms, strict=True)]
+        try:
+            found = partition(kind, named, unit=unit, tolerance=tolerance)
+        except UsageError as problem:
+            raise UsageError(
+                f"Question {self.sheet.questions[q]}: {problem.message}", next_step=problem.next_step
+            ) from None
+        settled = list(named)
+        for places in found.classes:
+            stands = min(named[place] for place in places)
+            if key >= 0 and any(
+                matches_gold(kind, text, forms[key], unit=unit) for place in places for text in sorted(written[place])
+            ):
+                stands = named[key]
+                self.unitless += sum(named[place] != stands for place in places)
+            for place in places:
+                settled[place] = stands
+        return settled
+
+    def _within(self, cells: Codes, gold: Codes, texts: list[str]) -> tuple[Codes, Codes, Whole | None, str]:
+        """Make answers outside the options blank; tell how many options there are."""
+        sheet = self.sheet
+        if sheet.options is None:
+            return cells, gold, *_options_seen(cells, gold, texts)
+        known = sheet.options > 0
+        keys = {texts[code] for code in np.unique(gold[gold >= 0])}
+        if all(map(_LETTER.fullmatch, keys)):
+            place = np.array([ord(text) - 65 if _LETTER.fullmatch(text) else 99 for text in texts] or [0])
+            outside = (cells >= 0) & known[:, None] & (place[np.maximum(cells, 0)] >= sheet.options[:, None])
+            no_key = (gold >= 0) & known & (place[np.maximum(gold, 0)] >= sheet.options)
+        elif sheet.allowed is not None and self.kind != "choice":
+            outside, no_key = self._not_listed(cells, gold, texts)
+        else:
+            return cells, gold, sheet.options, "the file"
+        cells, gold = cells.copy(), gold.copy()
+        if outside.any():
+            cells[outside] = self._blank(INVALID)
+        gold[no_key] = -1
+        return cells, gold, sheet.options, "the file"
+
+    def _not_listed(self, cells: Codes, gold: Codes, texts: list[str]) -> tuple[Flags, Flags]:
+        code_of = {text: code for code, text in enumerate(texts)}
+        outside, no_key = np.zeros(cells.shape, dtype=bool), np.zeros(gold.shape, dtype=bool)
+        for q, options in enumerate(self.sheet.allowed or ()):
+            if options:
+                listed = [code_of.get(self._plain_form(option), -1) for option in options]
+                outside[q] = (cells[q] >= 0) & ~np.isin(cells[q], listed)
+                no_key[q] = gold[q] >= 0 and gold[q] not in listed
+        return outside, no_key
+
+    def _plain_form(self, option: str) -> str:
+        if self.kind == AS_WRITTEN:
+            return option
+        code = self._form(option)
+        return list(self.forms)[code] if code >= 0 else option
+
+    def _say(self, unread: Flags, no_option: Flags) -> None:
+        names = self.sheet.questions
+        if unread.any():
+            which = some(names[q] for q in np.flatnonzero(unread))
+            self.notes.append(
+                f"{int(unread.sum()):,} right answers cannot be read as {self.kind} and are left out as not known "
+                f"(question {which})."
+            )
+        if no_option.any():
+            which = some(names[q] for q in np.flatnonzero(no_option))
+            self.notes.append(
+                f"{int(no_option.sum()):,} keys are not among the options of their question, which then has no right "
+                f"answer and is left out of what needs one (question {which}): correct the key."
+            )
+        if self.unitless:
+            self.notes.append(
+                f"{self.unitless:,} times an answer differs from the key only in a unit that one of the two leaves "
+                "out, or by the tolerance, and counts as right; --unit names the unit."
+            )
+        if self.source == SNIFFED:
+            self.notes.append(
+                f"Answers are compared as {self.kind}, because the right answers are such; --kind exact compares them "
+                "as they are written."
+            )
+
+    def _report(self, texts: list[str], origin: str) -> dict[str, Any]:
+        tolerance = self.said.tolerance
+        custom = self.said.canonical
+        return {
+            "kind": self.kind if custom is None else f"function {getattr(custom, '__qualname__', repr(custom))}",
+            "from": self.source,
+            "version": VERSION,
+            "unit": self.said.unit,
+            "tolerance": {"relative": str(tolerance.relative), "absolute": str(tolerance.absolute)},
+            "texts": len(self.sheet.texts),
+            "classes": len(texts),
+            "joined_within_questions": self.joined,
+            "options_from": origin,
+        }
+
+
+def plain_number(match: re.Match[str]) -> str:
+    """The canonical form of a plain decimal: the form of :func:`dissensus.answers.read_answer`, faster."""
+    sign, whole, places = match[1], match[2], (match[3] or "").rstrip("0")
+    text = f"{whole}.{places}" if places else whole
+    return f"{sign}{text}" if text != "0" else "0"
+
+
+def _several(rows: Codes) -> Flags:
+    """Rows in which answers differ."""
+    highest = rows.max(axis=1)
+    found: Flags = ((rows >= 0) & (rows != highest[:, None])).any(axis=1)
+    return found
+
+
+def _options_seen(cells: Codes, gold: Codes, texts: list[str]) -> tuple[Whole | None, str]:
+    """How many options there are, where right answers are letters or yes and no on many questions; else not known."""
+    keys = np.unique(gold[gold >= 0])
+    few = 2 <= len(keys) <= _FEW_ANSWERS and len(gold) >= _MANY_QUESTIONS
+    named = [texts[code] for code in keys] if few else []
+    polar = bool(named) and all(text.casefold() in YES | NO for text in named)
+    if not (polar or (named and all(map(_LETTER.fullmatch, named)))):
+        return None, ""
+    given = np.unique(cells[cells >= 0])
+    seen = {texts[code] for code in given[:1000]} | set(named)
+    options = {text for text in seen if polar or _LETTER.fullmatch(text)}
+    many = 2 if polar else max(ord(text) - 64 for text in options)
+    return np.full(len(gold), many, dtype=np.int64), "the answers seen"
