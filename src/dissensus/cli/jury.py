@@ -47,7 +47,7 @@ def jury(
     plots: Path | None,
     as_json: bool,
 ) -> None:
-    r"""Show how often a vote is right as the panel grows: promised by independence, and kept under correlation.
+    """Show how often a vote is right as the panel grows: promised by independence, and kept under correlation.
 
     A calculator: its parameters are yours, nothing is measured. `dissensus measure` takes them from answers.
 
@@ -55,7 +55,7 @@ def jury(
     dissensus jury --n 3,5,9,21,99 --p 0.7 --trap 0.2
     dissensus jury --p 0.7 --rho 0.4 --model gaussian --plots pictures/
     dissensus jury --options 0.4,0.35,0.25
-    """
+    """  # noqa: D301 - click reads the control character
     from dissensus.measure.jury_curve import jury_curve
 
     curve = jury_curve(
