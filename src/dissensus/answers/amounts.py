@@ -257,7 +257,7 @@ def _only_number(text: str, unit: Unit | None) -> Quantity | str:
         if problem := _checked(
             text[max(0, item.start - 40) : item.end + 20], _moved(item, item.start - max(0, item.start - 40))
         ):
-            return problem
+            return AMBIGUOUS if problem.startswith("unfinished") else problem
         only = item.quantity if only is None or only.bare else only
     return only or "no number: a number was asked for"
 

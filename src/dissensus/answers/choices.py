@@ -19,11 +19,14 @@ from dissensus.errors import UsageError
 
 _LABEL = re.compile(
     r"(?P<named>(?:option|choice|answer|letter)\s{1,3})?(?P<open>[(\[]?)(?P<label>[A-Za-z]|[0-9]{1,2})(?P<close>[)\]]?)"
-    r"(?P<sign>[.:]?|\s?[-–](?=\s))(?:\s{1,4}|$)",
+    r"(?P<sign>[.:]?|\s?[-–](?=\s))(?:\s{1,4}|$|(?=,))",
     re.IGNORECASE,
 )
 _LETTER_INSIDE = re.compile(r"\b(?:[Oo]ption|[Cc]hoice|[Ll]etter)\s{1,2}\(?([A-Z])\b|\(([A-Z])\)")
-_BECAUSE = re.compile(r"(?:[,.;:(–—-]+\s?|\s*)(?:because|since|as|is)\b|[,.;]", re.IGNORECASE)
+_BECAUSE = re.compile(r"[\s,.;:(–—-]*(?:because|since|as|is)\b|[,.;](?!\s*[A-Za-z](?![A-Za-z]))", re.IGNORECASE)
+_OTHER_LABEL = re.compile(
+    r"(?:or|and|/|,|&)\s{0,2}\(?([A-Za-z])\b|.{0,200}?(?:\(([A-Z])\)|(?<![A-Za-z])([A-Z])[).](?!\w))", re.DOTALL
+)
 _NEGATED = re.compile(
     r"\b(?:not|never|neither|nor|except|cannot|rather than|instead of|wrong|incorrect|unlike)\b|n't\b"
 )
@@ -97,15 +100,12 @@ def displayed(texts: Sequence[str]) -> str:
 
 def choice_in(answer: str, options: Options) -> int | str:
     """The place of the option that ``answer`` names, or why none can be told: a problem, in words."""
-    place = _by_text(answer, options)
-    if place is None and options.numbers:
-        place = _by_number(answer, options)
-    if place is not None:
-        return place
-    labelled = _by_label(answer.strip(" \t*_`"), options)
-    if labelled is not None:
-        return labelled
-    return _by_mention(answer, options)
+    found: int | str | None = _by_text(answer, options)
+    if found is None:
+        found = _by_label(answer.strip(" \t*_`"), options)
+    if found is None and options.numbers:
+        found = _by_number(answer, options)
+    return _by_mention(answer, options) if found is None else found
 
 
 def _by_text(answer: str, options: Options) -> int | None:
@@ -147,11 +147,14 @@ def _by_label(answer: str, options: Options) -> int | str | None:
     else:
         return None
     sure = named or enclosed or not rest
-    follows = label.isupper() and label not in "AI" and _BECAUSE.match(rest)
+    follows = label.isupper() and label != "I" and _BECAUSE.match(rest)
     if not sure and not follows and _by_text(rest, options) is None:  # "A man", but "B because …" and "B Rome"
         return None
     if not 0 <= place < len(options.texts):
         return f"not an option: there is no option “{label}”"
+    other = _OTHER_LABEL.match(rest)
+    if other and options.lettered and ord(next(filter(None, other.groups())).upper()) - 65 != place:
+        return "ambiguous: more than one option was named"
     others = _mentioned(rest, options) - {place}
     starts = options.words and words_of(rest).startswith(options.words[place])
     return f"contradictory: “{label}” is another option than the one named" if others and not starts else place
@@ -175,8 +178,10 @@ def _by_mention(answer: str, options: Options) -> int | str:
     if options.lettered:
         letters = {first or second for first, second in _LETTER_INSIDE.findall(answer)}
         mentioned |= {ord(letter) - 65 for letter in letters if ord(letter) - 65 < len(options.texts)}
-    if len(mentioned) == 1 and not _NEGATED.search(folded_form(answer)):
-        return mentioned.pop()
+    if len(mentioned) == 1:
+        (only,) = mentioned
+        if not _NEGATED.search(folded_form(answer).replace(folded_form(options.texts[only]), " ")):
+            return only
     if options.words:
         said = words_of(answer)
         for place in mentioned:  # "Paris because Rome is no capital of France"

@@ -52,13 +52,12 @@ def without_run_on(reply: str) -> str:
 
 
 def strong_marks(reply: str) -> list[Mark]:
-    """The answers that ``reply`` marks in a form of its own, in order."""
+    """The answers that ``reply`` marks in a form of its own, in order; with nothing behind the mark, empty ones."""
     found = [_after(reply, match) for match in _last(_STRONG, reply)]
     found += [Mark(content, start, final=True) for content, start in _boxed(reply)]
     line_start = reply.rstrip().rfind("\n") + 1
     if reply.startswith("####", line_start):
         found.append(Mark(undecorated(reply[line_start:].lstrip("#")), line_start, final=True))
-    found = [mark for mark in found if mark.content or mark.cut]
     return sorted(found, key=lambda mark: mark.start)
 
 

@@ -18,7 +18,7 @@ _TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _ARTICLES = re.compile(r"(?:(?:the|an?)\s+)+(?=\S)")
 _EDGE = " \t\n.,;:!?*_`~|\"'“”‘’„«»‹›"
 _PAIRS = {"(": ")", "[": "]", "{": "}", "<": ">"}
-_WORD = re.compile(r"(?<![\w)])[-−+](?=[0-9.])|[0-9]++(?:[.,][0-9]++)++|[^\W_]+|[%#$€£°+]")
+_WORD = re.compile(r"(?:(?<![\w)])[-−+])?[0-9]++(?:[.,][0-9]++)*+(?:[%°]|[^\W_]++)?|[^\W_]++|[%#$€£°+]")
 _INVISIBLE = str.maketrans({"’": "'", "\u200b": None, "\u200c": None, "\u200d": None, "\u2060": None, "\ufeff": None})
 
 

@@ -94,7 +94,11 @@ def read(kind: str, text: str, *, options: Sequence[str] = (), unit: str = "") -
         ]
         return replace(_agreed(reads), reason=in_json[-1].reason.strip()[:_MOST_REASON], by="json")
     reply = without_run_on(reply)
-    if marks := strong_marks(reply) or prose_marks(reply):
+    strong = strong_marks(reply)
+    marks = [mark for mark in strong if mark.content or mark.cut]
+    if strong and not marks:
+        return _unreadable("empty: nothing stands behind the mark of the answer")
+    if marks := marks or prose_marks(reply):
         contents = {mark.content: asked.marked(mark.content) for mark in marks}
         reads = [
             _unreadable("unfinished: the reply ended inside the answer") if mark.cut else contents[mark.content]

@@ -96,8 +96,8 @@ def _illustration(n: int) -> dict[str, Any]:
         "p_wrong_given_unanimous": wrong,
         "text": (
             "An illustration with assumed numbers, not a measurement of this panel or this question: if "
-            f"{TRAP_SHARE:.0%} of questions were traps on which all agents give the same wrong answer, and on the others "
-            f"each were independently right with probability {TRAP_ACCURACY}, then {wrong:.1%} of the unanimous answers "
-            f"of {n} agents would be wrong."
+            f"{TRAP_SHARE:.0%} of questions were traps on which all agents give the same wrong answer, and each were "
+            f"independently right with probability {TRAP_ACCURACY} on the others, then {wrong:.1%} of the unanimous "
+            f"answers of {n} agents would be wrong."
         ),
     }
