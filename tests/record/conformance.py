@@ -36,7 +36,7 @@ from dissensus.record.verify import verify
 RUN = "0123456789abcdef"
 
 # the same property is held against several stores: that is what a conformance suite is
-shared = settings(max_examples=60, suppress_health_check=[HealthCheck.differing_executors])
+shared = settings(max_examples=40, suppress_health_check=[HealthCheck.differing_executors])
 
 texts = st.text(max_size=12) | st.sampled_from(["$blob", "$$blob", "sha256:" + "0" * 64, "é" * LONG, "x" * LONG])
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts

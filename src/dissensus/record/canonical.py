@@ -47,14 +47,13 @@ class _Stored(msgspec.Struct, gc=False):
     body: dict[str, Any]
 
 
-class _Place(msgspec.Struct, gc=False):
+class Place(msgspec.Struct, gc=False):
+    """The part of an event that verification looks at."""
+
     v: int
     seq: int
-
-
-class _Kind(msgspec.Struct, gc=False):
+    id: str
     kind: str
-    id: str = ""
 
 
 class _Body(msgspec.Struct, gc=False):
@@ -63,8 +62,7 @@ class _Body(msgspec.Struct, gc=False):
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(_Stored).decode
-_decode_place = msgspec.json.Decoder(_Place).decode
-_decode_kind = msgspec.json.Decoder(_Kind).decode
+_decode_place = msgspec.json.Decoder(Place).decode
 _decode_body = msgspec.json.Decoder(_Body).decode
 _decode_any = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -126,7 +124,7 @@ def decode(row: Row, text_of: Callable[[bytes], str], where: str) -> Event:
     """
     seq, raw, _ = row
     try:
-        stored = _decode(raw) if raw.startswith(_PREFIX) else msgspec.convert(upcast(_decode_any(raw)), _Stored)
+        stored = _decode(raw) if raw.startswith(_PREFIX) else msgspec.convert(upcast(_decode_any(raw), where), _Stored)
     except (ValueError, RecursionError) as error:
         raise damaged(where, seq, f"its bytes are no event ({error})") from None
     body = stored.body
@@ -150,8 +148,8 @@ def decode(row: Row, text_of: Callable[[bytes], str], where: str) -> Event:
     )
 
 
-def check_place(seq: int, raw: bytes, where: str) -> None:
-    """Raise as :func:`decode` does unless ``raw`` is JSON that calls itself event ``seq``; for speed, nothing else."""
+def check_place(seq: int, raw: bytes, where: str) -> Place:
+    """What ``raw`` says of itself. Raises as :func:`decode` does unless that is event ``seq``; the body is not read."""
     try:
         place = _decode_place(raw)
     except (ValueError, RecursionError) as error:
@@ -161,13 +159,8 @@ def check_place(seq: int, raw: bytes, where: str) -> None:
     if b"\n" in raw:  # allowed in JSON, never written by the encoder, and it would break the lines of an export
         raise damaged(where, seq, "its bytes hold a line break")
     if place.v > SCHEMA:
-        raise too_new(place.v, SCHEMA)
-
-
-def kind_and_id(raw: bytes) -> tuple[str, str]:
-    """The kind and the id that stand in canonical bytes."""
-    found = _decode_kind(raw)
-    return found.kind, found.id
+        raise too_new(where, place.v, SCHEMA)
+    return place
 
 
 def references(seq: int, raw: bytes, where: str) -> list[bytes]:

@@ -17,7 +17,6 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,7 +30,7 @@ from dissensus.record.chain import GENESIS, link
 from dissensus.record.opening import must_exist, open_record
 from dissensus.record.store import END, ForReading, Head, Store
 from dissensus.record.upcast import too_new
-from dissensus.record.verify import Progress, Verified, verify
+from dissensus.record.verify import Progress, Verified, checked_blob, verify
 
 FORMAT = 1
 
@@ -112,7 +111,7 @@ class JsonlStore(ForReading):
             fields = {}
         run = fields.get("run")
         if fields.get("dissensus") == "record" and fields.get("format") != FORMAT:
-            raise too_new(fields.get("format"), FORMAT)
+            raise too_new(self.path, fields.get("format"), FORMAT)
         if not isinstance(run, str) or line != _header(run):
             raise RecordError(
                 f"{self.path} is no record in JSON lines, or its first line is damaged.",
@@ -246,16 +245,6 @@ def copy_events(source: Store, target: Store) -> None:
             target.adopt(rows, texts)
             rows, texts, size = [], {}, 0
     target.adopt(rows, texts)
-
-
-def checked_blob(store: Store, seq: int, digest: bytes) -> bytes:
-    """A long text to which event ``seq`` refers. Raises :class:`~dissensus.errors.RecordDamaged` if it is not there."""
-    text = store.blob(digest)
-    if text is None:
-        raise damaged(store.path, seq, f"its long text {name_of(digest)} is missing")
-    if sha256(text).digest() != digest:
-        raise damaged(store.path, seq, f"its long text {name_of(digest)} is not what the digest says")
-    return text
 
 
 def _header(run: str) -> bytes:

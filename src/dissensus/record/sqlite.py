@@ -133,7 +133,7 @@ class SqliteFile(Reading):
             raise RecordError(f"{self.path} {what}.", next_step="Name a file that dissensus wrote.")
         form = self._meta().get("format")
         if form != FORMAT:
-            raise too_new(form, FORMAT)
+            raise too_new(self.path, form, FORMAT)
         # a table that is declared in another way gives other values for the same bytes
         found = dict(self._ask("SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view')"))
         if found != TABLES:

@@ -22,9 +22,9 @@ UPCASTERS: dict[int, Upcaster] = {}
 
 
 def upcast(
-    fields: dict[str, Any], upcasters: Mapping[int, Upcaster] = UPCASTERS, schema: int = SCHEMA
+    fields: dict[str, Any], where: str = "", upcasters: Mapping[int, Upcaster] = UPCASTERS, schema: int = SCHEMA
 ) -> dict[str, Any]:
-    """The fields of an event, as version ``schema`` has them.
+    """The fields of an event of the record ``where``, as version ``schema`` has them.
 
     Raises:
         RecordTooNew: the event has a later version.
@@ -34,15 +34,16 @@ def upcast(
     if type(version) is not int or version < 1:
         raise ValueError(f"an event has no version of its schema: v = {version!r:.40}")
     if version > schema:
-        raise too_new(version, schema)
+        raise too_new(where, version, schema)
     for step in range(version, schema):
         fields = {**upcasters[step](fields), "v": step + 1}
     return fields
 
 
-def too_new(version: object, known: int) -> RecordTooNew:
+def too_new(where: str, version: object, known: int) -> RecordTooNew:
     """The error for a record of a later version."""
     return RecordTooNew(
-        f"The record was written in version {version!r:.40} of its format; this program knows versions up to {known}.",
+        f"{where or 'The record'} was written in version {version!r:.40} of its format; "
+        f"this program knows versions up to {known}.",
         next_step="Update dissensus, then try again.",
     )

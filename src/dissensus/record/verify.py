@@ -70,29 +70,32 @@ def verify(record: str | os.PathLike[str] | Store, *, progress: Progress | None 
 
 
 def _verify(store: Store, progress: Progress | None) -> Verified:
-    # the end first, then the texts, then the events up to that end: so a run that goes on meanwhile does not confuse us
+    # the texts before the events: of a run that goes on meanwhile, the later events may have texts not seen yet
     total = store.head().seq
     bad, blobs = _bad_blobs(store)
-    seq, last, raw = 0, GENESIS, b""
+    seq, last, place = 0, GENESIS, None
     known: set[bytes] = set()
-    for row_seq, raw, stored_hash in store.rows(1, total + 1):
+    for row_seq, raw, stored_hash in store.rows():
         seq += 1
         if row_seq != seq:
             why = "it is missing" if row_seq > seq else f"an event numbered {row_seq} stands in its place"
             raise damaged(store.path, seq, why)
         if sha256(last + raw).digest() != stored_hash:
             raise damaged(store.path, seq, WRONG_HASH)
-        canonical.check_place(seq, raw, store.path)
-        if seq == 1 and (event_id := canonical.kind_and_id(raw)[1]) != f"{store.run_id}:1":
+        place = canonical.check_place(seq, raw, store.path)
+        if seq == 1 and place.id != f"{store.run_id}:1":
             raise damaged(
-                store.path, 1, f"it has the id {event_id!r:.80}, but the record is that of run {store.run_id!r:.80}"
+                store.path, 1, f"its id is {place.id!r:.80}, but the record is that of run {store.run_id!r:.80}"
             )
         for digest in canonical.references(seq, raw, store.path):
-            _check_blob(store, seq, digest, bad, known)
+            if seq > total:
+                checked_blob(store, seq, digest)
+            else:
+                _check_blob(store, seq, digest, bad, known)
         last = stored_hash
         if progress is not None and seq % _OFTEN == 0:
-            progress(seq, total)
-    if seq != total:
+            progress(seq, max(seq, total))
+    if seq < total:
         raise damaged(store.path, seq + 1, "it is missing")
     if bad:
         raise RecordDamaged(
@@ -101,8 +104,8 @@ def _verify(store: Store, progress: Progress | None) -> Verified:
             next_step="Restore the record from a copy.",
         )
     if progress is not None:
-        progress(total, total)
-    complete = bool(raw) and canonical.kind_and_id(raw)[0] == "ended"
+        progress(seq, seq)
+    complete = place is not None and place.kind == "ended"
     return Verified(path=store.path, run_id=store.run_id, events=seq, head=last.hex(), blobs=blobs, complete=complete)
 
 
@@ -115,6 +118,16 @@ def _bad_blobs(store: Store) -> tuple[set[bytes], int]:
         if (found := sha256(text).digest()) != claimed and len(bad) < _MOST_BAD:
             bad |= {claimed, found}
     return bad, count
+
+
+def checked_blob(store: Store, seq: int, digest: bytes) -> bytes:
+    """A long text to which event ``seq`` refers. Raises :class:`~dissensus.errors.RecordDamaged` if it is not there."""
+    text = store.blob(digest)
+    if text is None:
+        raise damaged(store.path, seq, f"its long text {name_of(digest)} is missing")
+    if sha256(text).digest() != digest:
+        raise damaged(store.path, seq, f"its long text {name_of(digest)} is not what the digest says")
+    return text
 
 
 def _check_blob(store: Store, seq: int, digest: bytes, bad: set[bytes], known: set[bytes]) -> None:
