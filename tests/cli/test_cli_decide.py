@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +18,7 @@ from click.testing import CliRunner, Result
 from dissensus.cli.main import main
 from dissensus.cli.questions import new_path, read_questions, slug
 from dissensus.cli.readout import clean, exit_code, readout
-from dissensus.errors import SpecError
+from dissensus.errors import ScriptError, SpecError, StorageError
 from dissensus.script.decisions import Ballot, Check, Cost, Decision, Status
 
 KEYS = {
@@ -431,6 +436,88 @@ def test_resume_and_fork_print_the_same_readout(here: Path) -> None:
 def test_progress_is_for_terminals_only(here: Path) -> None:
     result = run("decide", PENS, "--panel", "panel.yaml")
     assert result.stderr == ""
+    assert (here / "runs").is_dir()
+
+
+@pytest.mark.parametrize(("agents", "seen"), [("3", b"cleo"), ("30", b"of 30")])
+def test_on_a_terminal_ballots_are_seen_as_they_arrive(here: Path, agents: str, seen: bytes) -> None:
+    ours, theirs = pty.openpty()
+    start = "from dissensus.cli.main import main; main()"
+    command = [sys.executable, "-c", start, "decide", PENS, "--model", "scripted:8 or 9?", "--agents", agents]
+    process = subprocess.Popen(command, stderr=theirs, stdout=subprocess.PIPE, cwd=here)
+    os.close(theirs)
+    written = b""
+    with contextlib.suppress(OSError):  # how a terminal says that the other side has gone
+        while more := os.read(ours, 65536):
+            written += more
+    os.close(ours)
+    printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert seen in written
+    assert PENS.encode() in written
+    assert b"failed: no ballot came" in printed
+    assert b"\x1b" not in printed
+
+
+def test_an_interrupted_run_says_how_to_go_on(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def interrupted(**_what: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dissensus.run.casting.run_procedure", interrupted)
+    result = run("decide", PENS, "--panel", "panel.yaml")
+    assert result.exit_code == 130
+    (record,) = (here / "runs").glob("*.db")
+    assert f"dissensus resume {record.relative_to(here)}" in result.stderr
+
+
+def test_a_run_that_breaks_does_not_keep_the_other_questions_from_theirs(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dissensus.run import casting
+
+    honest = casting.run_procedure
+
+    async def broken(**what: Any) -> Decision:
+        if what["settings"]["question"]["text"] == "a?":
+            raise ScriptError("It broke.", next_step="Mend it.")
+        return await honest(**what)
+
+    monkeypatch.setattr("dissensus.run.casting.run_procedure", broken)
+    file = write_lines(here, {"question": "a?"}, {"question": PENS})
+    result = run("decide", "--file", file, "--panel", "panel.yaml", "--json")
+    assert (result.exit_code, "It broke. Mend it." in result.stderr) == (3, True)
+    assert [one["status"] for one in json.loads(result.stdout)] == ["failed", "decided"]
+    assert run("decide", "a?", "--panel", "panel.yaml").exit_code == 3
+
+
+def test_a_full_disk_ends_the_file_and_what_was_decided_is_printed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dissensus.run import casting
+
+    honest = casting.run_procedure
+
+    async def full(**what: Any) -> Decision:
+        if what["settings"]["question"]["text"] == "b?":
+            raise StorageError("The disk is full.", next_step="Make room.")
+        return await honest(**what)
+
+    monkeypatch.setattr("dissensus.run.casting.run_procedure", full)
+    file = write_lines(here, {"question": PENS}, {"question": "b?"}, {"question": "c?"})
+    result = run("decide", "--file", file, "--panel", "panel.yaml", "--json")
+    assert (result.exit_code, "The disk is full." in result.stderr) == (3, True)
+    assert [one["answer"] for one in json.loads(result.stdout)] == ["8 EUR"]
+
+
+def test_the_readout_tells_routes(here: Path) -> None:
+    more = ["--panel", "panel.yaml", "--check", "test {answer} = '24 EUR'", "--on-disagreement"]
+    result = run("decide", PENS, *more, "check")
+    assert "disagreement → the checks decided" in result.stdout
+    assert "The vote was for 8 EUR; the outside check rejected it and accepted 24 EUR." in " ".join(
+        result.stdout.split()
+    )
+    result = run("decide", PENS, *more, "stronger", "--stronger", "scripted:Answer: 7 €")
+    text = " ".join(result.stdout.split())
+    assert "asked: 7 EUR, shown beside the vote" in text
+    assert "asked alone, answers 7 EUR" in text
     assert (here / "runs").is_dir()
 
 

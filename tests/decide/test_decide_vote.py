@@ -160,6 +160,30 @@ def test_one_repair_turn_in_the_same_thread_and_no_more() -> None:
         assert effects[0].thread == effects[1].thread
 
 
+def test_a_reply_that_was_cut_at_its_answer_is_not_believed() -> None:
+    cut = Reply(text="So it is\nAnswer: 1", finish="length")
+    rambling = Reply(text="Answer: 12\n\nQuestion: And what do", finish="length")
+    room = answers([cut, "Answer: 12"], rambling, [cut, cut])
+    decision = hold(room)
+    assert decision.votes == {"12": 2.0}
+    assert decision.failures == {"invalid": 1}
+    assert len(room.asked["ben"]) == 1
+
+
+def test_yes_and_no_are_not_listed_but_named() -> None:
+    asked = Question(text="Is 7 prime?", options=("yes", "no"))
+    room = answers("Answer: yes", "Answer: yes")
+    assert hold(room, asked).answer == "yes"
+    assert "A)" not in room.asked["ada"][0].prompt
+    seats = panel(1, capabilities=frozenset({Capability.CHAT, Capability.SCHEMA}))
+    room = answers('{"reason": "it is", "answer": "yes"}')
+    hold(room, asked, seats=seats)
+    assert "yes or no" in room.asked["ada"][0].prompt
+    room = answers('{"reason": "it is", "answer": "8"}')
+    hold(room, replace(PENS, unit="euro"), seats=seats)
+    assert "number in euro" in room.asked["ada"][0].prompt
+
+
 def test_a_spare_steps_in_for_the_silent_and_both_are_recorded() -> None:
     seats = [*panel(3), Seat(agent="max", model="m", spare=True, weight=9), Seat(agent="nia", model="m", spare=True)]
     room = Room(
@@ -458,6 +482,22 @@ def test_a_weak_model_is_shown_worked_examples_each_voter_in_another_order() -> 
     assert len({repr(ask.examples) for ask in asks if isinstance(ask, Ask)}) == 3
     assert len({ask.prompt for ask in asks}) == 1
     assert weak.text in asks[0].prompt
+
+
+def test_each_kind_has_its_wording_for_a_weak_model() -> None:
+    said = {"yes-no": "yes", "date": "1945-05-08", "text": "Rome", "auto": "Rome"}
+    for kind, reply in said.items():
+        room = answers(reply, reply)
+        decision = hold(room, Question(text="Tell me.", kind=kind), weak_models=("m",))
+        assert decision.status is Status.DECIDED, kind
+        assert isinstance(ask := room.asked["ada"][0], Ask)
+        assert bool(ask.examples) is (kind == "yes-no")
+    room = answers("false", "false")
+    decision = hold(room, Question(text="Fish fly.", options=("false", "true")), weak_models=("m",), levers=("styles",))
+    assert decision.answer == "false"
+    assert isinstance(ask := room.asked["ada"][0], Ask)
+    assert {turn.text for turn in ask.examples if turn.role == "assistant"} == {"true", "false"}
+    assert "step by step" in ask.prompt  # a style was asked for by name
 
 
 def test_free_text_is_grouped_by_form_and_by_a_model_only_where_asked_for() -> None:

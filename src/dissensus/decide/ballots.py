@@ -104,7 +104,7 @@ def _ask(election: Election, voter: Voter) -> Generator[Any, Any, tuple[Ballot, 
     )
     if not isinstance(outcome, Reply):
         return _failed(seat, outcome, key), None
-    first = read(kind, outcome.text, options=asking.options, unit=unit)
+    first = _read(outcome, kind, asking.options, unit)
     held = asking.schema is not None and first.by == "json"
     if first.status != "unreadable":
         return _given(seat, outcome.text, first, key, "schema" if held else "parser"), first
@@ -119,11 +119,22 @@ def _ask(election: Election, voter: Voter) -> Generator[Any, Any, tuple[Ballot, 
     )
     if not isinstance(repaired, Reply):
         return replace(_failed(seat, repaired, key), reply=outcome.text), None
-    second = read(kind, repaired.text, options=asking.options, unit=unit)
+    second = _read(repaired, kind, asking.options, unit)
     if second.status == "unreadable":
         blank = Ballot(agent=seat.agent, answer=None, reply=repaired.text, outcome=Invalid.kind, key=key)
         return replace(blank, reason=second.problem, read_by="repair"), None
     return _given(seat, repaired.text, replace(second, reason=second.reason or first.reason), key, "repair"), second
+
+
+def _read(reply: Reply, kind: str, options: Sequence[str], unit: str) -> Read:
+    """What a reply says. A cut one counts only if its answer stands without its last word: 1 may have been 12."""
+    found = read(kind, reply.text, options=options, unit=unit)
+    if reply.finish != "length" or found.status == "unreadable":
+        return found
+    before = (reply.text.rsplit(None, 1) or [""])[0]
+    if read(kind, before, options=options, unit=unit).canonical == found.canonical:
+        return found
+    return Read(None, "unreadable", "unfinished: the reply was cut at its answer")
 
 
 def _given(seat: Seat, text: str, found: Read, key: str, read_by: str) -> Ballot:

@@ -124,8 +124,8 @@ def asking_for(question: Question, kind: str, seat: Seat, plan: Plan, settings: 
         prompt = f"{rephrase(question.text, plan.wording)}\n{request}"
         return Asking(read_by="log-probability", prompt=prompt, options=shown)
     if Capability.SCHEMA in seat.capabilities and (how == "schema" or (how == "auto" and not weak)):
-        text = '{"reason": "…", "answer": "…"}'
-        parts = (_question(question, options, plan), _style(plan), f"Reply with JSON: {text}")
+        form = f'Reply with JSON: {{"reason": "one or two short sentences", "answer": "{_wanted(question, kind)}"}}'
+        parts = (_question(question, options, plan), _style(plan), form)
         return Asking(
             read_by="schema",
             prompt="\n\n".join(part for part in parts if part),
@@ -139,8 +139,21 @@ def asking_for(question: Question, kind: str, seat: Seat, plan: Plan, settings: 
 
 
 def _question(question: Question, options: Sequence[str], plan: Plan) -> str:
-    text = f"{question.text}\n\n{displayed(options)}" if options else question.text
+    polar = infer_kind("", options) == "yes-no" if options else True  # yes and no need no list
+    text = question.text if polar else f"{question.text}\n\n{displayed(options)}"
     return rephrase(text, plan.wording)
+
+
+def _wanted(question: Question, kind: str) -> str:
+    """What stands for the answer in the form that a reply is to have; a schema alone is not shown to every model."""
+    unit = question.unit.strip()
+    wanted = {
+        "number": f"number in {unit}" if unit else "number with unit",
+        "choice": "one of the options",
+        "yes-no": " or ".join(question.options or ("yes", "no")),
+        "date": "YYYY-MM-DD",
+    }.get(kind, "the answer alone, in a few words")
+    return f"{wanted}, or unsure if you cannot tell"
 
 
 def _style(plan: Plan) -> str:
