@@ -303,7 +303,7 @@ async def by_chain_rule(model: Llama, text: str) -> list[float]:
     return values
 
 
-@pytest.mark.parametrize("text", ["Paris", "The capital is Paris.", " zyx;"])
+@pytest.mark.parametrize("text", ["Paris", "It is Paris.", " zyx;"])
 async def test_a_score_is_the_sum_along_the_chain(model: Llama, text: str) -> None:
     chain = await by_chain_rule(model, text)
     scores = await scored(model, text)
