@@ -344,6 +344,13 @@ def test_bad_files_are_refused_with_their_line_before_anybody_is_asked(here: Pat
     assert not (here / "runs").exists()
 
 
+def test_the_shipped_questions_can_be_asked() -> None:
+    questions = read_questions(str(Path(__file__).parents[2] / "examples" / "questions.jsonl"))
+    assert {question.kind for question in questions} >= {"number", "yes-no", "text"}
+    assert any(question.options for question in questions)
+    assert all(question.gold for question in questions)
+
+
 def test_a_file_that_is_not_utf8(here: Path) -> None:
     (here / "q.jsonl").write_bytes(b'{"question": "a?"}\n{"question": "caf\xe9?"}\n')
     with pytest.raises(SpecError, match=r"q\.jsonl:2: The file is not UTF-8"):
