@@ -155,7 +155,11 @@ class StoreConformance:
                     made += store.append(some(5))
             assert seen == made
 
-    @given(batches=st.lists(st.tuples(st.lists(drafts, max_size=4), st.sampled_from(["", "commit", "durable"])), max_size=5))
+    @given(
+        batches=st.lists(
+            st.tuples(st.lists(drafts, max_size=4), st.sampled_from(["", "commit", "durable"])), max_size=5
+        )
+    )
     @shared
     def test_what_is_read_is_what_was_appended(self, batches: list[tuple[list[Draft], str]]) -> None:
         with tempfile.TemporaryDirectory() as folder, self.new(Path(folder), clock=ticking()) as store:

@@ -44,7 +44,9 @@ def refusal(body: Any, **fields: Any) -> NotRecordable:
 
 
 def test_the_form_is_the_documented_one() -> None:
-    raw = bytes_of({"b": 1, "a": [1.5, None, True, "é\n\""]}, key="k", actor="ada", thread="t", visibility=("ada", "ben"))
+    raw = bytes_of(
+        {"b": 1, "a": [1.5, None, True, 'é\n"']}, key="k", actor="ada", thread="t", visibility=("ada", "ben")
+    )
     assert raw.decode() == (
         '{"v":1,"seq":7,"id":"run:7","time":1.5,"key":"k","kind":"note","actor":"ada","thread":"t",'
         '"visibility":["ada","ben"],"body":{"b":1,"a":[1.5,null,true,"é\\n\\""]}}'

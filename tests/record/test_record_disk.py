@@ -185,7 +185,9 @@ store.close()
 print(acknowledged, error.message)
 """
     path = tmp_path / "run.db"
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "cannot be written" in done.stdout
     assert verify(path).events == int(done.stdout.split()[0]) + 5

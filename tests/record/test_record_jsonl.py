@@ -28,7 +28,7 @@ PROMPT = "a prompt to which several events refer " * 50
 def filled() -> MemoryStore:
     store = MemoryStore(clock=ticking())
     store.append([*some(3), *(Draft(kind="ask", body={"prompt": PROMPT, "n": n}) for n in range(3))])
-    store.append([Draft(kind="note", body={"$blob": "é" * LONG, "text": "two\nlines \u2028 and a quote \""})])
+    store.append([Draft(kind="note", body={"$blob": "é" * LONG, "text": 'two\nlines \u2028 and a quote "'})])
     store.append([Draft(kind="ended")])
     return store
 
@@ -113,7 +113,9 @@ def test_verifying_needs_no_sqlite(path: Path) -> None:
         "import sys\nsys.modules['sqlite3'] = sys.modules['_sqlite3'] = None\n"
         "from dissensus.record.verify import verify\nprint(verify(sys.argv[1]).events)"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True, timeout=60
+    )
     assert done.stdout == "8\n"
 
 
@@ -161,7 +163,8 @@ def test_damage_is_named(path: Path, tmp_path: Path, change: Any, seq: int) -> N
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\n", b"[1]\n", b'{"question":"What?"}\n', b"\xff\xfe\n", b"{" * 100_000, b'{"dissensus":"record"']
+    "content",
+    [b"", b"\n", b"[1]\n", b'{"question":"What?"}\n', b"\xff\xfe\n", b"{" * 100_000, b'{"dissensus":"record"'],
 )
 def test_other_files_are_no_records(tmp_path: Path, content: bytes) -> None:
     error = broken(tmp_path, [content])

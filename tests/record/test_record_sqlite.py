@@ -151,7 +151,9 @@ def test_a_long_text_cannot_be_replaced(tmp_path: Path) -> None:
 def test_a_replaced_event_is_found(tmp_path: Path) -> None:
     path = made(tmp_path / "run.db")
     with closing(sqlite3.connect(path)) as db:
-        db.execute("REPLACE INTO events SELECT seq, CAST(replace(body, 'n', 'm') AS BLOB), hash FROM events WHERE seq = 2")
+        db.execute(
+            "REPLACE INTO events SELECT seq, CAST(replace(body, 'n', 'm') AS BLOB), hash FROM events WHERE seq = 2"
+        )
         db.commit()
     with pytest.raises(RecordDamaged) as caught:
         verify(path)
@@ -163,7 +165,9 @@ def test_the_table_is_the_documented_one(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
         rows = db.execute("SELECT seq, typeof(body), typeof(hash), length(hash) FROM events ORDER BY seq").fetchall()
         assert rows == [(seq, "blob", "blob", 32) for seq in range(1, 5)]
-        assert db.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'events'").fetchall() == []
+        assert (
+            db.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'events'").fetchall() == []
+        )
         assert dict(db.execute("SELECT name, value FROM meta"))["format"] == 1
 
 
@@ -406,9 +410,7 @@ def test_going_on_with_a_damaged_end_is_refused(tmp_path: Path) -> None:
 # --- committing
 
 
-def test_much_that_waits_is_committed_without_being_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_much_that_waits_is_committed_without_being_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite_writer, "_MANY_EVENTS", 10)
     path = tmp_path / "run.db"
     with open_record(path, "x") as store, open_record(path) as reader:
