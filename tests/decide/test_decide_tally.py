@@ -48,6 +48,8 @@ def facts(tally: Tally) -> tuple[str | None, Status]:
         (said("a", "a", "a", "c"), "majority", ("a", Status.DECIDED)),
         (said("a", "a", None, None, None), "majority", (None, Status.SPLIT)),
         (said("a", "a", None, outcome="budget"), "plurality", ("a", Status.DECIDED)),
+        (said("a", None, outcome="budget"), "plurality", (None, Status.OPEN_BUDGET)),
+        (said("a", "a", "b", None, outcome="budget"), "plurality", (None, Status.OPEN_BUDGET)),
         (said("a", "b", None, outcome="budget"), "plurality", (None, Status.OPEN_BUDGET)),
         (said("a", "a", None, None, outcome="budget"), "majority", (None, Status.OPEN_BUDGET)),
         (said("a", "b", "c", "c", None, outcome="budget"), "majority", (None, Status.OPEN_BUDGET)),

@@ -121,7 +121,8 @@ def test_gold_is_never_shown_and_nobody_sees_another_s_reply() -> None:
         (["Answer: unsure", "I do not know."], "plurality", None, Status.ABSTAINED),
         ([TransportFailure(problem="x"), TimedOut(after_s=1)], "plurality", None, Status.FAILED),
         ([BudgetExhausted(what="tokens"), "Answer: unsure"], "plurality", None, Status.OPEN_BUDGET),
-        (["Answer: 8 euros", BudgetExhausted(what="tokens")], "plurality", "8 EUR", Status.DECIDED),
+        (["Answer: 8 euros", BudgetExhausted(what="tokens")], "plurality", None, Status.OPEN_BUDGET),
+        (["Answer: 8 euros", "Answer: 8 euros", BudgetExhausted(what="tokens")], "plurality", "8 EUR", Status.DECIDED),
     ],
 )
 def test_statuses(said: list[Said], rule: str, answer: str | None, status: Status) -> None:

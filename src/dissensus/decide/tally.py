@@ -84,11 +84,12 @@ def count(votes: Iterable[Vote], rule: Rule) -> Tally:
     ============================  =====================================================================
     status                        when
     ============================  =====================================================================
-    ``decided``                   plurality: one answer has strictly the most votes;
+    ``decided``                   plurality: one answer has strictly the most votes, whatever the ballots that
+                                  were not paid for would have said;
                                   majority: one answer has more than half of all configured weight
     ``split``                     somebody voted, no answer wins, and budget is not what was missing
-    ``open_budget``               no answer wins, and the ballots that were not paid for could have made
-                                  one of the leaders win; or nobody voted and at least one ballot was not paid for
+    ``open_budget``               the ballots that were not paid for could have made another answer, or any answer,
+                                  win; or nobody voted and at least one ballot was not paid for
     ``abstained``                 nobody voted, at least one abstained and no call failed
     ``failed``                    nobody voted and at least one call failed for another reason, or there were no voters
     ============================  =====================================================================
@@ -103,7 +104,8 @@ def count(votes: Iterable[Vote], rule: Rule) -> Tally:
     leaders = tuple(answer for answer, votes_for in ranked.items() if votes_for == best)
     total = sum((vote.weight for vote in everyone), Fraction(0))
     unpaid = sum((vote.weight for vote in everyone if vote.outcome == BudgetExhausted.kind), Fraction(0))
-    wins = (len(leaders) == 1) if rule == "plurality" else (best > total / 2)
+    second = (*ranked.values(), Fraction(0), Fraction(0))[1]
+    wins = (best > second + unpaid) if rule == "plurality" else (best > total / 2)
     if ranked and wins:
         return Tally(votes=ranked, leaders=leaders, answer=leaders[0], status=Status.DECIDED)
     return Tally(
@@ -135,15 +137,17 @@ def settled(votes: Iterable[Vote], outstanding: Iterable[Fraction], rule: Rule, 
     now = count(so_far, rule)
     first, second = (*now.votes.values(), Fraction(0), Fraction(0))[:2]
     cast = sum(now.votes.values(), Fraction(0))
+    unpaid = sum((vote.weight for vote in so_far if vote.outcome == BudgetExhausted.kind), Fraction(0))
     if rule == "plurality":
-        return first > (cast - first if may_merge else second) + rest
+        if first > (cast - first if may_merge else second) + rest + unpaid:
+            return True
+        return cast + rest <= unpaid if may_merge else first + rest <= second + unpaid  # open, whatever comes
     half = (sum((vote.weight for vote in so_far), Fraction(0)) + rest) / 2
     if first > half:
         return True
     if (cast if may_merge else first) + rest > half:
         return False
     # Nobody can win any more; what is left open is whether unpaid ballots, now or to come, are to blame for it.
-    unpaid = sum((vote.weight for vote in so_far if vote.outcome == BudgetExhausted.kind), Fraction(0))
     if first == 0:
         return unpaid > 0 and min(weights) + unpaid > half
     return (cast if may_merge else first) + rest + unpaid <= half or first + unpaid > half

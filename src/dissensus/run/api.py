@@ -11,6 +11,7 @@ import anyio
 
 from dissensus.agents.checks import callable_check, check_from_spec
 from dissensus.agents.panel import Panel, default_panel, load_panel
+from dissensus.agents.weak import weak_models
 from dissensus.decide.procedures import settings_of_vote
 from dissensus.decide.settings import VoteSettings
 from dissensus.errors import UsageError
@@ -52,7 +53,7 @@ async def vote_async(
         model: without a panel: the model of all agents.
         agents: without a panel: how many there are.
         check: an outside check of the answers: a command, a test file, or a function of question and answer.
-        settings: how the vote is held.
+        settings: how the vote is held; by default as the command line does it.
         seed: all randomness derives from it.
         record: a new ``.db`` file, or an empty store; None keeps the record in memory only.
         on_event: called after each event.
@@ -63,10 +64,11 @@ async def vote_async(
     """
     asked = _question(question, options, kind, unit)
     if panel is None:
-        panel = default_panel(model, agents)
+        panel = default_panel(model, agents, vary=False)  # the vote's own levers vary it, and say so on the record
     elif isinstance(panel, str | Path):
         panel = load_panel(panel)
-    settings = settings or VoteSettings()
+    seated = panel.panel if isinstance(panel, Cast) else panel
+    settings = settings or VoteSettings(weak_models=weak_models(seated))
     checks: dict[str, Any] = {}
     if check is not None:
         one = check_from_spec(check) if isinstance(check, str) else callable_check(check)
