@@ -20,6 +20,8 @@ RUN = "00000000000000a1"
 START = 1_800_000_000.5
 PROMPT = "What do 12 pens cost, if 3 cost 2 euros? Show how you got there. " * 20
 REPLY = "Answer: 8 euros"
+USAGE = {"tokens_in": 31, "tokens_out": None, "seconds": 0.25}
+SAID: dict[str, Any] = {"sender": "ada", "act": "inform", "data": {}}
 
 
 def event(kind: str, body: dict[str, Any], visibility: Visibility = OPERATOR, **fields: str) -> Draft:
@@ -46,7 +48,7 @@ BATCHES: list[list[Draft]] = [
     [
         event(
             "outcome",
-            {"outcome": {"kind": "reply", "text": REPLY, "usage": {"tokens_in": 31, "tokens_out": None, "seconds": 0.25}}},
+            {"outcome": {"kind": "reply", "text": REPLY, "usage": USAGE}},
             ("ada",),
             key="round/1/ask/ada",
             actor="ada",
@@ -60,15 +62,15 @@ BATCHES: list[list[Draft]] = [
         ),
     ],
     [
-        event("post", {"sender": "ada", "to": [], "text": "8 €, I say – naïve?", "act": "inform", "data": {}}, PUBLIC, actor="ada"),
-        event("post", {"sender": "ada", "to": ["ben"], "text": "Only for you.", "act": "inform", "data": {}}, ("ben", "ada"), thread="side"),
+        event("post", {**SAID, "text": "8 €, I say – naïve?", "to": []}, PUBLIC, actor="ada"),
+        event("post", {**SAID, "text": "Only for you.", "to": ["ben"]}, ("ben", "ada"), thread="side"),
         event(
             "note",
             {
                 "$blob": "a key that looks like a reference",
                 "$$blob": {"$blob": PROMPT},
                 "numbers": [0, -1, 2**63, 1e-300, -0.0, 1.5e300],
-                "texts": ["", "\u0000\u001f\u007f\u2028", "🖊 日本語 עברית", "\\\"/"],
+                "texts": ["", "\u0000\u001f\u007f\u2028", "🖊 日本語 עברית", '\\"/'],
                 "nothing": [None, True, False, {}, []],
             },
         ),

@@ -341,10 +341,14 @@ class StoreConformance:
         class Stop(Exception):
             pass
 
+        def stop(store: Store) -> None:
+            with store:
+                store.append(some(3))
+                raise Stop
+
         store = self.new(tmp_path)
-        with pytest.raises(Stop), store:
-            store.append(some(3))
-            raise Stop
+        with pytest.raises(Stop):
+            stop(store)
         if self.keeps:
             with self.again(store) as back:
                 assert len(back) == 3

@@ -1,19 +1,20 @@
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import enum
 import json
 import uuid
 from collections import namedtuple
+from collections.abc import Callable
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 import pytest
+from conformance import bodies, drafts, texts, values
 from hypothesis import given
 from hypothesis import strategies as st
-from record.conformance import bodies, drafts, texts, values
 
 from dissensus.errors import NotRecordable, RecordDamaged, RecordTooNew, ScriptError
 from dissensus.record import blobs, canonical
@@ -27,6 +28,10 @@ FILL = "fill " * 400
 
 def bytes_of(body: Any, **fields: Any) -> bytes:
     return encode(Draft(kind="note", body=body, **fields), 7, "run:7", 1.5, {})
+
+
+def texts_in(long: dict[bytes, bytes]) -> Callable[[bytes], str]:
+    return lambda digest: long[digest].decode()
 
 
 def refusal(body: Any, **fields: Any) -> NotRecordable:
@@ -89,8 +94,9 @@ def test_what_json_can_say_may_be_said_with_other_types() -> None:
     Pair = namedtuple("Pair", "a b")  # noqa: PYI024 - the untyped kind counts as a tuple too
     body = {"e": Colour.RED, "i": Size.BIG, "d": Kind(a=1), "t": (1, (2,)), "p": Pair(1, 2), Colour.RED: 1}
     for more in ({}, {"fill": FILL}):
-        raw = encode(Draft(kind="note", body={**body, **more}), 1, "r:1", 0.0, long := {})
-        read = decode((1, raw, b""), lambda digest, long=long: long[digest].decode(), "").body
+        long: dict[bytes, bytes] = {}
+        raw = encode(Draft(kind="note", body={**body, **more}), 1, "r:1", 0.0, long)
+        read = decode((1, raw, b""), texts_in(long), "").body
         assert read == {"e": "red", "i": 3, "d": {"a": 1}, "t": [1, [2]], "p": [1, 2], "red": 1, **more}
     assert bytes_of(MappingProxyType({"a": 1})) == bytes_of({"a": 1})
 
@@ -140,9 +146,9 @@ def test_lone_surrogates_are_refused(text: str) -> None:
         {1},
         frozenset("a"),
         Decimal("1.5"),
-        datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
-        datetime.date(2026, 1, 1),
-        datetime.timedelta(1),
+        dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
+        dt.date(2026, 1, 1),
+        dt.timedelta(1),
         uuid.UUID(int=5),
         complex(1),
         object(),
@@ -273,7 +279,7 @@ def test_the_length_is_counted_in_bytes() -> None:
         long: dict[bytes, bytes] = {}
         raw = encode(Draft(kind="note", body={"t": text, "pad": "y" * 900}), 1, "r:1", 0.0, long)
         assert bool(long) == apart, text[:3]
-        assert decode((1, raw, b""), lambda digest, long=long: long[digest].decode(), "").body["t"] == text
+        assert decode((1, raw, b""), texts_in(long), "").body["t"] == text
 
 
 # --- reading bytes that somebody else made

@@ -21,7 +21,7 @@ from dissensus.record.verify import verify
 from dissensus.record.view import view_of
 
 GOLDEN = Path(make_golden.__file__).parent
-HEADS = {1: "7bcc0e216e1fb47ba861b96939e558bc7a7b1d6d3c13ff9ce911fc2cd9a2c649"}
+HEADS = {1: "f0b74ca8f39d16b24cba29f8999412cd1baa2d9ff5effae64d3777bb4e8bd08a"}
 FILES = [GOLDEN / f"v{version}{suffix}" for version in HEADS for suffix in (".db", ".jsonl")]
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conformance import drafts, some, ticking
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from record.conformance import drafts, some, ticking
 
 from dissensus.errors import RecordDamaged, RecordError, RecordTooNew, SpecError, StorageError
 from dissensus.record.blobs import LONG
@@ -179,7 +179,7 @@ def test_a_later_format_is_told_from_damage(path: Path, tmp_path: Path) -> None:
     assert isinstance(broken(tmp_path, [path.read_bytes().replace(b'"format":1', b'"format":2')]), RecordTooNew)
 
 
-def test_a_damaged_record_is_not_exported(tmp_path: Path) -> None:
+def test_a_damaged_record_is_not_exported() -> None:
     store = filled()
     seq, raw, stored_hash = store._chain.rows[2]
     store._chain.rows[2] = (seq, raw.replace(b'"n":2', b'"n":3'), stored_hash)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from record.conformance import some
+from conformance import some
 
 from dissensus.errors import (
     RecordDamaged,
@@ -204,38 +204,45 @@ def test_a_second_writer_is_refused_in_another_process_and_by_another_name(tmp_p
     assert other("link.db") == ""
 
 
-def test_only_one_of_many_gets_the_lock(tmp_path: Path) -> None:
-    path = made(tmp_path / "run.db")
-    for _ in range(20):
-        inside = 0
-        most = 0
-        won: list[int] = []
-        guard = threading.Lock()
-        start = threading.Barrier(4)
+class Rush:
+    """Several threads that open one record for writing at the same moment."""
 
-        def attempt() -> None:
-            nonlocal inside, most
-            start.wait(10)
-            try:
-                store = open_record(path, "a")
-            except StorageError:
-                return
-            with guard:
-                inside += 1
-                most = max(most, inside)
-                won.append(1)
-            time.sleep(0.002)
-            with guard:
-                inside -= 1
-            store.close()
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.inside = self.most = self.won = 0
+        self._guard = threading.Lock()
+        self._start = threading.Barrier(4)
 
-        threads = [threading.Thread(target=attempt) for _ in range(4)]
+    def run(self) -> None:
+        threads = [threading.Thread(target=self._attempt) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(30)
-        assert most == 1
-        assert won
+
+    def _attempt(self) -> None:
+        self._start.wait(10)
+        try:
+            store = open_record(self.path, "a")
+        except StorageError:
+            return
+        with self._guard:
+            self.inside += 1
+            self.won += 1
+            self.most = max(self.most, self.inside)
+        time.sleep(0.002)
+        with self._guard:
+            self.inside -= 1
+        store.close()
+
+
+def test_only_one_of_many_gets_the_lock(tmp_path: Path) -> None:
+    path = made(tmp_path / "run.db")
+    for _ in range(20):
+        rush = Rush(path)
+        rush.run()
+        assert rush.most == 1
+        assert rush.won
     assert files(tmp_path) == ["run.db"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from record.conformance import StoreConformance
+from conformance import StoreConformance
 
 from dissensus.record.memory import MemoryStore
 from dissensus.record.opening import open_record

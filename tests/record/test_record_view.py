@@ -196,7 +196,10 @@ any_drafts = st.lists(
         ),
         kinds_of_outcome, marks, visibilities(), keys,
     )
-    | st.builds(lambda kind, who, key: Draft(kind=kind, key=key, visibility=who), st.sampled_from(["score", "note"]), visibilities(), keys),
+    | st.builds(
+        lambda kind, who, key: Draft(kind=kind, key=key, visibility=who),
+        st.sampled_from(["score", "note"]), visibilities(), keys,
+    ),
     max_size=25,
 )  # fmt: skip
 
