@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dissensus.answers import canonical, read
+from dissensus.answers.numerals import numeral_at
 from dissensus.answers.quantity import Quantity, number_text, scan
 from dissensus.answers.units import rate, unit_named
 
@@ -25,6 +26,7 @@ READ = [
     ("Answer:\n\n**8 euros**", "8 EUR"),
     ("Answer = 8", "8"),
     ("Answer (in euros): 8", "8"),
+    ("three times two\\nAnswer: 24 euros\\n", "24 EUR"),
     ("Antwort: 8 Euro", "8 EUR"),
     ("Respuesta: 8", "8"),
     ("\\boxed{8}", "8"),
@@ -43,6 +45,8 @@ READ = [
     ("First 5. The answer is 5, I thought.\nAnswer: 8", "8"),
     ("Answer: 5\nFinal answer: 8", "8"),
     ("Answer: 8\n\\boxed{8 \\text{ euros}}", "8 EUR"),
+    ("**Final answer:**\n\nAnswer: 8", "8"),
+    ("Answer: 8\n\\boxed{ 8", "8"),
     ("Answer: <number with unit>\nAnswer: 8", "8"),
     ("Answer: 8\n\nQuestion: What is 5 + 5?\nAnswer: 10", "8"),
     ("I am not sure about it.\nAnswer: 8", "8"),
@@ -92,6 +96,14 @@ READ = [
     ("118/3", "118/3"),
     ("3 1/3", "10/3"),
     ("1½", "1.5"),
+    ("1 ½", "1.5"),
+    ("a hundred", "100"),
+    ("a million euros", "1000000 EUR"),
+    ("a dozen", "12"),
+    ("half a million", "500000"),
+    ("one half", "0.5"),
+    ("3 and three quarters", "3.75"),
+    ("-1 h 30 min", "-90 min"),
     ("5e-1", "0.5"),
     ("1.5 × 10^6", "1500000"),
     ("1.5 \\times 10^{6}", "1500000"),
@@ -183,6 +195,19 @@ BLANK = [
     ("Answer: 3,5", "unclear number"),
     ("Answer: 30/11/2026", "unclear number"),
     ("Answer: 1/0", "unclear number"),
+    ("Answer: 1,2.3,4", "unclear number"),
+    ("Answer: 1.234,567.8", "unclear number"),
+    ("Answer: 12,345 678", "unclear number"),
+    ("Answer: 1\u00a0234'567", "unclear number"),
+    ("Answer: 1e9999", "unclear number"),
+    ("Answer: 1e120", "unclear number"),
+    (f"Answer: 1{' billion' * 60}", "unclear number"),
+    ("Answer: $5b", "unclear number"),
+    ("Answer: 1 h 30 min 20 h", "ambiguous"),
+    ("Answer: 5$6", "ambiguous"),
+    ("Answer: 8 for 12 pens", "ambiguous"),
+    ("Answer: 8 euros for 12", "ambiguous"),
+    ("Answer:\n\n\n\n8", "empty"),
     ("Answer: 1e999999", "unclear number"),
     ("Answer: - 8", "unclear number"),
     ("Answer: over 18 hours", "no plain number"),
@@ -287,6 +312,18 @@ def test_a_number_has_one_text(number: Fraction, text: str) -> None:
 
 def test_names_with_digits_are_no_numbers() -> None:
     assert [item.quantity for item in scan("H2O, B2 and COVID_19 but 7")] == [Quantity(Fraction(7))]
+
+
+def test_a_sign_belongs_to_one_number_only() -> None:
+    dollar = unit_named("$")
+    assert [item.quantity for item in scan("350$ 20")] == [Quantity(Fraction(350), dollar), Quantity(Fraction(20))]
+    assert [item.quantity for item in scan("350 $20")] == [Quantity(Fraction(350)), Quantity(Fraction(20), dollar)]
+    assert [item.quantity for item in scan("5-6")] == [Quantity(Fraction(5)), Quantity(Fraction(6))]
+
+
+@pytest.mark.parametrize("text", ["", "hello", "an hour", "hundred", "?"])
+def test_what_begins_no_number(text: str) -> None:
+    assert numeral_at(text, 0) is None
 
 
 def test_capital_letters_are_no_units_but_bytes_and_litres() -> None:

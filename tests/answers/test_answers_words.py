@@ -44,6 +44,7 @@ CITIES = ("Paris", "Rome", "New York", "York")
         ("I think it is New York", "New York"),
         ("I would pick option B", "Rome"),
         ("Answer: Paris because Rome is elsewhere", "Paris"),
+        ("Let me see.\n" + "x" * 2000 + "\n\nB) Rome", "Rome"),
         ("B) Rome\nIt is the capital of Italy.", "Rome"),
         ("Let me think.\n\nRome", "Rome"),
         ('{"reason": "not Paris", "answer": "Rome"}', "Rome"),
@@ -68,6 +69,8 @@ def test_reads_a_choice(reply: str, expected: str) -> None:
         ("A because Rome is the capital", "contradictory"),
         ("B Paris", "contradictory"),
         ("not Rome", "ambiguous"),
+        ("I think.\nPerhaps Rome.\nOr Paris.", "ambiguous"),
+        ("x\n" * 1000, "ambiguous"),
         ("It isn't Rome", "ambiguous"),
         ("Rome, not Paris", "ambiguous"),
         ("B or C", "not an option"),
@@ -123,6 +126,12 @@ def test_marks_in_options_count_where_they_tell_them_apart() -> None:
     languages = ("C", "C++", "C#")
     assert [read("choice", name.lower(), options=languages).canonical for name in languages] == list(languages)
     assert read("choice", "I prefer C++ here", options=languages).canonical == "C++"
+
+
+def test_options_with_the_same_words_are_told_apart_by_their_marks_only() -> None:
+    options = ("a b", "a-b")
+    assert [read("choice", text, options=options).canonical for text in options] == list(options)
+    assert read("choice", "I take a b", options=options).status == "unreadable"
 
 
 def test_an_abstention_that_is_an_option_is_an_answer() -> None:
@@ -247,6 +256,7 @@ def test_reads_a_date(reply: str, expected: str) -> None:
         ("31 April 2026", "unclear date"),
         ("29 February 2027", "unclear date"),
         ("2026-13-01", "unclear date"),
+        ("13.13.2026", "unclear date"),
         ("0000-01-01", "unclear date"),
         ("before 1999", "a bound"),
         ("1969 or 1970", "ambiguous"),
@@ -307,6 +317,10 @@ def test_thinking_is_left_out() -> None:
 def test_lone_surrogates_are_replaced() -> None:
     assert without_surrogates("a\ud800b\U0001f600") == "a\ufffdb\U0001f600"
     assert read("text", "Answer: a\ud800b").canonical == "a\ufffdb"
+
+
+def test_an_invisible_text_is_empty() -> None:
+    assert read("text", "\u200b").problem.startswith("empty:")
 
 
 def test_the_normal_form_leaves_something() -> None:

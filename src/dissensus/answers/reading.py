@@ -37,6 +37,8 @@ _LONGEST_PHRASE = 60
 # a sentence about the answer is not its text: it would split the vote
 _SENTENCE = re.compile(r"\s(?:is|are|was|were|am|has|have|had|would|will|can|means|think|believe)\s", re.IGNORECASE)
 _MOST_REASON = 4000
+_ESCAPED_LINE_END = re.compile(r"\\n(?![a-z])")
+"""Some small models write line ends as backslash and n; a LaTeX command goes on in small letters."""
 _DATE_HEDGE = re.compile(
     r"\b(?:not|before|after|between|since|until|by|around|circa|ca\.?|from)\s(?:the\s)?$", re.IGNORECASE
 )
@@ -83,6 +85,8 @@ def read(kind: str, text: str, *, options: Sequence[str] = (), unit: str = "") -
     reply, unfinished = without_thinking(without_surrogates(text))
     if not reply:
         return _unreadable("unfinished: the reply ended while thinking" if unfinished else "empty: nothing was said")
+    if "\n" not in reply:
+        reply = _ESCAPED_LINE_END.sub("\n", reply)
     if in_json := json_answers(reply):
         reads = [
             _unreadable(item.problem)
