@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import itertools
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -70,19 +71,19 @@ def ticking(first: float = 1_800_000_000.0) -> Any:
     return itertools.count(first).__next__
 
 
-class StoreConformance:
+class StoreConformance(ABC):
     """Every test is given a folder of its own and makes its stores in it."""
 
     keeps = True
     """Whether what was committed is there when the record is opened again."""
 
+    @abstractmethod
     def new(self, folder: Path, **options: Any) -> Store:
         """An empty store, open for writing. ``options``: ``run_id``, ``clock``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def again(self, store: Store) -> Store:
         """The record of a closed store, opened for writing once more."""
-        raise NotImplementedError
 
     # --- the empty record
 

@@ -84,6 +84,7 @@ class SqliteWriter(SqliteFile):
             raise
         try:
             self._check_format()
+            self._flush_on_commit(durable=False)
             self._ask("PRAGMA journal_mode = WAL")
             self._chain = Chain(self.run_id, *self._checked_head(), clock=clock)
             self._write("BEGIN IMMEDIATE", "ROLLBACK")  # a file that may not be written is found out now
@@ -132,11 +133,8 @@ class SqliteWriter(SqliteFile):
         self._chain.stored()
 
     def _store(self, *, durable: bool) -> None:
-        wanted = "FULL" if durable else "NORMAL"
+        self._flush_on_commit(durable=durable)
         db, chain = self._db, self._chain
-        if wanted != self._synchronous:
-            db.execute(f"PRAGMA synchronous = {wanted}")
-            self._synchronous = wanted
         db.execute("BEGIN IMMEDIATE")
         if chain.blobs:
             new = [item for item in chain.blobs.items() if item[0] not in self._known]
@@ -150,6 +148,12 @@ class SqliteWriter(SqliteFile):
             db.execute("INSERT OR REPLACE INTO meta VALUES('flushed', ?)", (chain.seq,))
         db.execute("COMMIT")
 
+    def _flush_on_commit(self, *, durable: bool) -> None:
+        wanted = "FULL" if durable else "NORMAL"
+        if wanted != self._synchronous:
+            self._db.execute(f"PRAGMA synchronous = {wanted}")
+            self._synchronous = wanted
+
     def close(self) -> None:
         """Commit, fold the log into the file, let go."""
         if self._closed:
@@ -158,6 +162,7 @@ class SqliteWriter(SqliteFile):
             self.commit()
             # fold the log in and leave one plain file; not while somebody reads, and then it does no harm to leave it
             with contextlib.suppress(sqlite3.Error):
+                self._flush_on_commit(durable=False)
                 self._db.execute("PRAGMA busy_timeout = 0")
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
                 self._db.execute("PRAGMA journal_mode = DELETE").fetchall()

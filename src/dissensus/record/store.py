@@ -6,6 +6,7 @@ one thread to another between two calls.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -154,7 +155,7 @@ class Texts:
         return text
 
 
-class Reading:
+class Reading(ABC):
     """Events out of rows: what a store has for free once it has ``rows``, ``blob`` and ``head``."""
 
     path: str
@@ -162,25 +163,25 @@ class Reading:
     def __init__(self) -> None:
         self._texts = Texts(self)
 
+    @abstractmethod
     def head(self) -> Head:
         """For the store to say."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rows(self, start: int = 1, stop: int | None = None) -> Iterator[Row]:
         """For the store to say."""
-        raise NotImplementedError
 
+    @abstractmethod
     def blob(self, digest: bytes) -> bytes | None:
         """For the store to say."""
-        raise NotImplementedError
 
     def has_blob(self, digest: bytes) -> bool:
         """See :class:`Store`."""
         return self.blob(digest) is not None
 
+    @abstractmethod
     def close(self) -> None:
         """For the store to say."""
-        raise NotImplementedError
 
     def read(self, start: int = 1, stop: int | None = None) -> Iterator[Event]:
         """See :class:`Store`."""
