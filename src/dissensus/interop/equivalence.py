@@ -24,9 +24,9 @@ from dissensus.measure.table import Codes, Flags, VoteTable, Whole
 AS_WRITTEN = "exact"
 GIVEN, SNIFFED, DEFAULT, FORMAT = "given", "sniffed", "default", "format"
 
-_NUMBER = re.compile(r"[-+−]?[$€£]?\s?\d[\d,]*(?:\.\d+)?")
-_PLAIN = re.compile(r"(-?)(0|[1-9]\d{0,29})(?:\.(\d{1,29}))?")
-_DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"[-+−]?[$€£]?\s?[0-9][0-9,]*(?:\.[0-9]+)?")
+_PLAIN = re.compile(r"(-?)(0|[1-9][0-9]{0,14})(?:\.([0-9]{1,14}))?")
+_DIGIT = re.compile(r"[0-9]")
 _LETTER = re.compile(r"[A-Z]")
 _LOOKED_AT = 300
 _MANY_QUESTIONS = 20

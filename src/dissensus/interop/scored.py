@@ -49,9 +49,7 @@ def verdict_of(value: Any) -> bool | None:
         return value
     if isinstance(value, int | float):
         return value >= 1 if value == value else None  # NaN is none  # noqa: PLR0124
-    if value in {"C", "I", "P"}:
-        return bool(value == "C")
-    return None
+    return value == "C" if isinstance(value, str) and value in {"C", "I", "P"} else None
 
 
 def sheet_of(

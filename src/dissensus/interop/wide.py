@@ -15,8 +15,8 @@ from dissensus.interop.rows import Absent, Rows
 from dissensus.interop.sheet import Coder, Sheet, numbered, repeated, some
 from dissensus.measure.table import Codes, Whole
 
-CLOSED = 50
-"""Most right answers that differ for which a column without any of them is taken for no voter."""
+CLOSED, MANY = 50, 20
+"""With at most so many different right answers on at least so many questions, a column foreign to them is no voter."""
 
 
 def read_wide(rows: Rows, roles: Roles, named: Named) -> Sheet:
@@ -50,11 +50,13 @@ def read_wide(rows: Rows, roles: Roles, named: Named) -> Sheet:
     cells: Codes = np.column_stack([np.frombuffer(column, dtype=np.int32) for column in columns.values()])
     keys = np.frombuffer(gold, dtype=np.int32).copy() if gold else np.full(read, -1, dtype=np.int32)
     keys[keys < 0] = -1
-    voters, left_out = list(columns), list(roles.left_out)
+    voters, left_out, texts_said = list(columns), list(roles.left_out), coder.texts
     if not named.voters and not rows.voters:
         voting = _voting(cells, keys)
         left_out += [name for name, kept in zip(voters, voting, strict=True) if not kept]
         cells, voters = cells[:, voting], [name for name, kept in zip(voters, voting, strict=True) if kept]
+        if not all(voting):
+            cells, keys, texts_said = _used(cells, keys, coder.texts)
     notes = list(rows.notes)
     if left_out:
         notes.append(f"Columns not read as voters: {some(left_out, 12)}. Name the voters with --voters if one is.")
@@ -65,7 +67,7 @@ def read_wide(rows: Rows, roles: Roles, named: Named) -> Sheet:
     return Sheet(
         cells=cells,
         gold=keys,
-        texts=coder.texts,
+        texts=texts_said,
         reasons=coder.reasons,
         voters=voters,
         questions=ids or [str(place) for place in range(1, read + 1)],
@@ -90,15 +92,29 @@ def _same_question(ids: list[str], texts: list[str]) -> list[str]:
     return ids
 
 
-def _voting(cells: Codes, gold: Codes) -> Sequence[bool]:
-    """Which columns hold answers: where few right answers differ, those that ever give one of them."""
+def _voting(cells: Codes, gold: Codes) -> list[bool]:
+    """Which columns hold answers: on many questions with few right answers, those that share any with the others.
+
+    A column shares if it ever holds a right answer, or an answer of a column that does.
+    """
+    every = [True] * cells.shape[1]
     known = np.unique(gold[gold >= 0])
-    if not 0 < len(known) <= CLOSED:
-        return [True] * cells.shape[1]
-    voting = [
-        bool(np.isin(cells[:, place], known).any() or (cells[:, place] < 0).all()) for place in range(cells.shape[1])
-    ]
-    return voting if any(voting) else [True] * cells.shape[1]
+    if len(gold) < MANY or not 0 < len(known) <= CLOSED:
+        return every
+    said = [np.unique(cells[:, place]) for place in range(cells.shape[1])]
+    right = [bool(np.isin(answers, known).any()) for answers in said]
+    common = np.unique(np.concatenate([known, *(answers for answers, ever in zip(said, right, strict=True) if ever)]))
+    voting = [not (answers >= 0).any() or bool(np.isin(answers[answers >= 0], common).any()) for answers in said]
+    return voting if any(voting) else every
+
+
+def _used(cells: Codes, gold: Codes, texts: list[str]) -> tuple[Codes, Codes, list[str]]:
+    """The same without the texts that no cell has any more."""
+    kept = np.unique(np.concatenate([cells[cells >= 0], gold[gold >= 0]]))
+    number = np.full(len(texts) + 1, -1, dtype=np.int32)
+    number[kept] = np.arange(len(kept), dtype=np.int32)
+    cells = np.where(cells >= 0, number[np.maximum(cells, 0)], cells)
+    return cells, np.where(gold >= 0, number[np.maximum(gold, 0)], gold), [texts[code] for code in kept]
 
 
 def as_text(value: Any) -> str:
