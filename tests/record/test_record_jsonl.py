@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dissensus.errors import RecordDamaged, RecordError, RecordTooNew, SpecError, StorageError
+from dissensus.record import jsonl, sqlite, sqlite_writer
 from dissensus.record.blobs import LONG
 from dissensus.record.event import Draft
 from dissensus.record.jsonl import JsonlStore, copy_events, export_jsonl, import_jsonl, write_jsonl
@@ -226,7 +227,11 @@ def test_a_failed_export_leaves_nothing(path: Path, tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["broken.jsonl", "run.jsonl"]
 
 
-def test_memory_does_not_grow_with_the_record(tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "_CHUNK_BYTES", 2**15)  # smaller pieces, so that a small record has many
+    monkeypatch.setattr(jsonl, "_BATCH_EVENTS", 100)
+    monkeypatch.setattr(sqlite_writer, "_MANY_EVENTS", 200)
+
     def peak(events: int) -> int:
         folder = tmp_path / str(events)
         with open_record(folder / "run.db", "x") as store:
@@ -242,5 +247,5 @@ def test_memory_does_not_grow_with_the_record(tmp_path: Path) -> None:
         finally:
             tracemalloc.stop()
 
-    peak(1000)
-    assert peak(16_000) < 2 * peak(4000)
+    peak(500)
+    assert peak(8000) < 1.5 * peak(2000)
