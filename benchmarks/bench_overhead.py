@@ -29,7 +29,7 @@ import httpx2
 from common import Took, at_least, at_most, finish, median_cpu_s, peak_memory_mb, side_by_side
 
 from dissensus.agents.scripted import Scripted
-from dissensus.decide.procedures import Procedure
+from dissensus.decide.procedures import PROCEDURES, Procedure
 from dissensus.record.sqlite import open_record
 from dissensus.run import runs
 from dissensus.run.performers import Live
@@ -69,10 +69,7 @@ def ask_all(calls: int) -> Script:
 
 def ours(calls: int, folder: str) -> None:
     """A whole run with its record on the disk."""
-    runs.PROCEDURES = {
-        **runs.PROCEDURES,
-        "bench": Procedure(name="bench", version="1", build=lambda *_: ask_all(calls)),
-    }
+    PROCEDURES["bench"] = Procedure("bench", "1", lambda *_: ask_all(calls))
     model = Scripted(lambda _call: REPLY)
     path = Path(tempfile.mkdtemp(dir=folder)) / "run.db"
 
@@ -139,7 +136,7 @@ def in_flight() -> None:
     async def go() -> None:
         nonlocal most
         with tempfile.TemporaryDirectory() as folder, open_record(Path(folder) / "run.db", "x") as store:
-            runs.PROCEDURES = {"bench": Procedure(name="bench", version="1", build=lambda *_: ask_all(IN_FLIGHT))}
+            PROCEDURES["bench"] = Procedure("bench", "1", lambda *_: ask_all(IN_FLIGHT))
 
             class Counting(Live):
                 async def next(self) -> Sequence[Any]:

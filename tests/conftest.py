@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from dissensus.agents.catalogue import State, find, path_of, state_of
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # The same examples in every run: a failure is never luck, and another machine sees it too. HYPOTHESIS_PROFILE=search
@@ -41,6 +43,15 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("the reference data are not beside this checkout (../shared)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def smollm2_path() -> Path:
+    """The file of SmolLM2 135M in the cache. ``make test`` installs it; without it, the test is skipped."""
+    entry = find("smollm2-135m")
+    if state_of(entry) is not State.INSTALLED:
+        pytest.skip("the test model is not installed: run dissensus model install smollm2-135m")
+    return path_of(entry)
 
 
 _attempts: list[str] = []

@@ -116,7 +116,7 @@ class DuplicateKey(ScriptError):
 
 
 class NotRecordable(ScriptError):
-    """An event that no record can hold: its body is not JSON (NaN, a lone surrogate, an object), or a field is wrong."""
+    """An event that no record can hold: its body is not JSON (NaN, a lone surrogate), or a field is wrong."""
 
     code = "not-recordable"
 
@@ -151,7 +151,7 @@ class RecordError(DissensusError):
 
 
 class RecordDamaged(RecordError):
-    """A hash, a byte or a page of a record is wrong. ``seq`` names the event; 0 if none can be named."""
+    """A hash, a byte or a page of a record is wrong. ``seq`` is the event, 0 if none can be named."""
 
     code = "record-damaged"
 

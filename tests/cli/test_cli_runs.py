@@ -15,7 +15,7 @@ from dissensus.record.sqlite import open_record
 QUESTION = "A shop sells pens at 3 for 2 euros. What do 12 pens cost?"
 
 
-def run(*arguments: str | Path) -> Result:
+def run(*arguments: str | Path | int) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
@@ -51,7 +51,7 @@ def test_replay_says_when_a_decision_no_longer_follows(record: Path, monkeypatch
     from dissensus.run import runs
     from dissensus.script.decisions import Decision
 
-    original = runs._play  # noqa: SLF001 - stands for a version that counts otherwise
+    original = runs._play
 
     async def other(*arguments: object) -> Decision:
         from dataclasses import replace

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from plays import SEATS, procedure
+from plays import SEATS, Clerk, procedure
 
+from dissensus.decide.procedures import PROCEDURES
 from dissensus.record.sqlite import open_record
 from dissensus.record.store import Store
 from dissensus.record.verify import verify
@@ -28,7 +29,7 @@ from dissensus.run.performers import Live
 from dissensus.script.calls import Generate
 from dissensus.script.outcomes import Reply
 
-runs.PROCEDURES = {**runs.PROCEDURES, "test": procedure()}
+PROCEDURES["test"] = procedure()
 
 TREE = [
     "then",
@@ -39,17 +40,16 @@ TREE = [
 ]  # fmt: skip
 
 
-class Slow:
+class Slow(Clerk):
     """Answers from key and seed alone, after 1 to 8 ms; writes each call down before it begins."""
 
-    name = "scripted:test"
-    capabilities: frozenset[Any] = frozenset()
-
-    def __init__(self, calls: int) -> None:
-        self.calls = calls
+    def __init__(self, written: int) -> None:
+        super().__init__()
+        self.written = written
 
     async def generate(self, call: Generate) -> Reply:
-        os.write(self.calls, f"{call.key}\n".encode())
+        """Write the key down, wait, answer."""
+        os.write(self.written, f"{call.key}\n".encode())
         await anyio.sleep(0.001 + (call.seed % 8) / 1000)
         return Reply(text=f"{call.key} {call.seed}")
 
@@ -96,7 +96,7 @@ def attempt(path: Path, calls_file: Path, kill_after_s: float | None) -> tuple[b
         os.close(reading)
         try:
             child(path, calls_file, writing, fresh=fresh)
-        except BaseException:
+        except Exception:  # noqa: BLE001 - whatever it was, show it; the parent sees the exit status
             traceback.print_exc()
         finally:
             os._exit(1)
@@ -116,7 +116,9 @@ def main() -> None:
     folder, kills, luck = Path(sys.argv[1]), int(sys.argv[2]), random.Random(int(sys.argv[3]))  # noqa: S311
     found: Counter[str] = Counter()
     answers = set()
+    began = time.perf_counter()
     attempt(folder / "whole.db", folder / "whole.calls", None)
+    whole_s = time.perf_counter() - began
     uninterrupted = runs.replay(folder / "whole.db").decision.answer
     number = 0
     while found["kills"] < kills:
@@ -126,7 +128,7 @@ def main() -> None:
         answered: set[str] = set()
         while not finished:
             before = calls_file.stat().st_size if calls_file.exists() else 0
-            wait = luck.uniform(0.002, 0.09) if found["kills"] < kills else None
+            wait = luck.uniform(0.02, 1.2) * whole_s if found["kills"] < kills else None
             killed, told = attempt(path, calls_file, wait)
             found["kills"] += killed
             acknowledged = max(acknowledged, told)

@@ -50,8 +50,8 @@ def _node(node: Sequence[Any]) -> Generator[Any, Any, Any]:
         case ["under", name, one]:
             return (yield from under(name, _node(one)))
         case ["together", *nodes]:
-            results = yield Together({f"t{index}": _node(one) for index, one in enumerate(nodes)})
-            return list(results.values())
+            named = yield Together({f"t{index}": _node(one) for index, one in enumerate(nodes)})
+            return list(named.values())
         case ["race", count, *nodes]:
             scripts = {f"r{index}": _node(one) for index, one in enumerate(nodes)}
             finish = yield Race(scripts, lambda used: len(used) >= count)

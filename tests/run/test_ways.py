@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plays import SEATS, Clerk, decision, procedure
 
+from dissensus.decide.procedures import PROCEDURES
 from dissensus.errors import ScriptError
 from dissensus.record.event import Draft
 from dissensus.record.memory import MemoryStore
@@ -97,9 +98,8 @@ def prefix(store: MemoryStore, length: int) -> MemoryStore:
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The procedures, with one more named ``test``."""
-    known = {**runs.PROCEDURES, "test": procedure()}
-    monkeypatch.setattr(runs, "PROCEDURES", known)
-    return known
+    monkeypatch.setitem(PROCEDURES, "test", procedure())
+    return PROCEDURES
 
 
 @given(tree=racing_trees, luck=st.integers(0, 5))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -51,5 +50,5 @@ def _vote(data: Mapping[str, Any], seats: Sequence[Seat], seed: int) -> Script:
     return vote(question_from(data), seats, VoteSettings.from_data(data.get("vote", {})), seed)
 
 
-PROCEDURES: Mapping[str, Procedure] = MappingProxyType({"vote": Procedure("vote", "1", _vote)})
-"""Every procedure by its name."""
+PROCEDURES: dict[str, Procedure] = {"vote": Procedure("vote", "1", _vote)}
+"""Every procedure by its name. Put your own in under its name before you run, resume or replay with it."""

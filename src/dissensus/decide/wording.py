@@ -29,8 +29,8 @@ _NUMBERS = (
         "Ben has 20 coins. He spends 7 and finds 4. How many coins does he have?",
         "20 - 7 = 13. 13 + 4 = 17.\nAnswer: 17",
     ),
-    ("3 pencils cost 2 dollars. What do 9 pencils cost, in dollars?", "9 / 3 = 3. 3 x 2 = 6.\nAnswer: 6"),
-    ("What is 25% of 80?", "25 / 100 x 80 = 20.\nAnswer: 20"),
+    ("A garden is 7 m by 4 m. How long is the fence around it, in m?", "7 + 4 = 11. 2 x 11 = 22.\nAnswer: 22"),
+    ("What is 8 times 7, minus 6?", "8 x 7 = 56. 56 - 6 = 50.\nAnswer: 50"),
     (
         "A film starts at 18:30 and ends at 20:15. How many minutes does it last?",
         "18:30 to 20:15 is 1 hour 45 minutes. 60 + 45 = 105.\nAnswer: 105",
@@ -38,7 +38,7 @@ _NUMBERS = (
 )
 _POLAR = (
     ("Is the sun a star?", "yes"),
-    ("Is 9 a prime number?", "no"),
+    ("Is a whale a fish?", "no"),
     ("Can dogs fly?", "no"),
     ("Is Rome in Italy?", "yes"),
 )

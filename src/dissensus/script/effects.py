@@ -131,7 +131,8 @@ class Post:
 class Note:
     """Put something on the record that is no message: a ballot, a lever used, a route taken. Outcome: Done.
 
-    ``kind_of_note`` becomes the event's kind. ``durable`` notes (ballots, decisions) are on the disk before the script goes on.
+    ``kind_of_note`` becomes the event's kind. ``durable`` notes (ballots) are flushed to the disk before anything else
+    is performed.
     """
 
     kind: ClassVar[str] = "note"
@@ -191,7 +192,10 @@ class Within:
 
 
 def under(scope: str, script: Script) -> Generator[Within, Any, Any]:
-    """Enter ``script`` with ``scope`` added to the keys of its effects: ``result = yield from under("first", vote(…))``."""
+    """Enter ``script`` with ``scope`` added to the keys of its effects.
+
+    Written as ``result = yield from under("first", vote(…))``.
+    """
     sent = None
     while True:
         try:

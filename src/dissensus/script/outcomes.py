@@ -196,8 +196,7 @@ FAILURES = (Refusal, Invalid, TransportFailure, TimedOut, BudgetExhausted, Cance
 FAILURE_KINDS = tuple(cls.kind for cls in FAILURES)
 
 _BY_KIND: dict[str, type[Any]] = {
-    cls.kind: cls
-    for cls in (Reply, Extended, Scores, *FAILURES, ToolResult, CheckResult, PersonAnswer, Done)
+    cls.kind: cls for cls in (Reply, Extended, Scores, *FAILURES, ToolResult, CheckResult, PersonAnswer, Done)
 }
 
 

@@ -15,7 +15,7 @@ from dissensus.script.outcomes import Done, Outcome
 Answer = Callable[[str, Effect], Outcome]
 
 
-def rehearse(script: Script, answer: Answer) -> Any:  # noqa: ANN401 - a script returns what it likes
+def rehearse(script: Script, answer: Answer) -> Any:
     """Run ``script`` to its end; ``answer(key, effect)`` gives each outcome. Returns the script's result.
 
     Posts and notes are done without asking.
@@ -23,7 +23,7 @@ def rehearse(script: Script, answer: Answer) -> Any:  # noqa: ANN401 - a script 
     return _play(script, "", Keys(), answer)
 
 
-def _play(script: Script, scope: str, keys: Keys, answer: Answer) -> Any:  # noqa: ANN401
+def _play(script: Script, scope: str, keys: Keys, answer: Answer) -> Any:
     sent: Any = None
     while True:
         try:
@@ -33,7 +33,7 @@ def _play(script: Script, scope: str, keys: Keys, answer: Answer) -> Any:  # noq
         sent = _carry_out(what, scope, keys, answer)
 
 
-def _carry_out(what: Any, scope: str, keys: Keys, answer: Answer) -> Any:  # noqa: ANN401
+def _carry_out(what: Any, scope: str, keys: Keys, answer: Answer) -> Any:
     match what:
         case Within(inner, nested):
             return _carry_out(nested, f"{scope}/{inner}" if scope else inner, keys, answer)
