@@ -116,9 +116,11 @@ def main() -> None:
     folder, kills, luck = Path(sys.argv[1]), int(sys.argv[2]), random.Random(int(sys.argv[3]))  # noqa: S311
     found: Counter[str] = Counter()
     answers = set()
-    began = time.perf_counter()
-    attempt(folder / "whole.db", folder / "whole.calls", None)
-    whole_s = time.perf_counter() - began
+    whole_s = 0.25  # at most, however busy the machine is now
+    for name in ("whole", "again", "thrice"):
+        began = time.perf_counter()
+        attempt(folder / f"{name}.db", folder / f"{name}.calls", None)
+        whole_s = min(whole_s, time.perf_counter() - began)
     uninterrupted = runs.replay(folder / "whole.db").decision.answer
     number = 0
     while found["kills"] < kills:

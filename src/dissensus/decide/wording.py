@@ -1,8 +1,9 @@
 """What a voter reads, and how its answer is going to be read: by schema, by parser, or by scoring the options.
 
-Small models get another wording than able ones. Measured on a model of half a billion weights, 30 answers each: told in
-the prompt how to reason it got 5 numbers right, shown worked examples 16 (15 with the style in its system prompt); yes
-or no 7 with styles, 23 with examples; options scored 15 in a lettered list, 21 in a line with a plain request.
+Small models get another wording than able ones: worked examples in place of advice on how to reason, which they cannot
+follow, and options that are scored, not named by a letter. That makes them readable, not right: with these examples a
+model of half a billion weights cast 12 of 30 right ballots on sums and 14 of 30 on yes or no (five voters, six
+questions each). No example resembles a question that ships with the project.
 """
 
 from __future__ import annotations
