@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import os
 import string
 from pathlib import Path
@@ -13,7 +14,6 @@ from index_server import Site, serve
 
 from dissensus.agents import download_index
 from dissensus.agents.download_index import (
-    DEFAULT_INDEX,
     WheelFile,
     choose,
     extra_certificates,
@@ -26,6 +26,7 @@ from dissensus.agents.download_index import (
 )
 from dissensus.errors import DownloadError
 
+PUBLIC = importlib.import_module("pip._internal.models.index").PyPI.simple_url
 NAMES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL", "PIP_EXTRA_INDEX_URL")
 
 
@@ -41,7 +42,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("settings")
 def test_without_settings_it_is_the_public_index() -> None:
-    assert index_urls() == (DEFAULT_INDEX,)
+    assert index_urls() == (PUBLIC,)
 
 
 def test_environment_comes_before_files(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +71,7 @@ def test_extra_indexes_come_last_and_only_what_http_can_reach(settings: Path, mo
 @pytest.mark.parametrize("text", ["no section", "[global\n", "\xff\xfe"])
 def test_a_broken_settings_file_is_no_settings_file(settings: Path, text: str) -> None:
     settings.write_bytes(text.encode("latin-1"))
-    assert index_urls() == (DEFAULT_INDEX,)
+    assert index_urls() == (PUBLIC,)
 
 
 def test_certificates_that_pip_trusts(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:

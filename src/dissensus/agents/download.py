@@ -192,9 +192,10 @@ def _find(client: httpx2.Client, package: PackagePart) -> WheelFile:
         if found is not None:
             return found
         problems.append(f"{without_secrets(index)}: no {package.package} {package.version}")
+    why = "; ".join(problems) or "no package index is set"
     raise DownloadError(
-        f"The package {package.package} {package.version} could not be found ({'; '.join(problems)}).",
-        next_step="Check the network and the package index that pip or uv is set to use.",
+        f"The package {package.package} {package.version} could not be found ({why}).",
+        next_step="Check the network and the package index that pip or uv is set to use, or set PIP_INDEX_URL.",
     )
 
 

@@ -24,7 +24,6 @@ from dissensus.errors import DownloadError
 if TYPE_CHECKING:
     import httpx2
 
-DEFAULT_INDEX = "https://PyPI.org/simple"
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 
 
@@ -48,13 +47,22 @@ def index_urls() -> tuple[str, ...]:
     files = [_read_settings(path) for path in _settings_files()]
     if not chosen:
         # pip lets the later of its files win: here they come most important first
-        chosen += next((file["index-url"].split() for file in files if "index-url" in file), [DEFAULT_INDEX])
+        chosen += next((file["index-url"].split() for file in files if "index-url" in file), _public_index())
     for variable in ("UV_INDEX", "UV_EXTRA_INDEX_URL", "PIP_EXTRA_INDEX_URL"):
         # uv allows a name before the address: name=https://…
         chosen += [re.sub(r"^[\w.-]+=(?=\w+:)", "", item) for item in os.environ.get(variable, "").split()]
     for file in files:
         chosen += file.get("extra-index-url", "").split()
     return tuple(dict.fromkeys(url.rstrip("/") for url in chosen if urlsplit(url).scheme in {"http", "https"}))
+
+
+def _public_index() -> list[str]:
+    """The index that pip asks when nobody tells it otherwise; empty where there is no pip."""
+    try:
+        from pip._internal.models.index import PyPI
+    except ImportError:
+        return []
+    return [str(PyPI.simple_url)]
 
 
 def extra_certificates() -> tuple[str, ...]:
