@@ -1,1 +1,1 @@
-"""Who takes part: models and their back ends, panels, budgets, tools, checks. Start at :mod:`dissensus.agents.model`."""
+"""Who takes part: models, panels, budgets, tools, checks. Start at :mod:`dissensus.agents.model`."""

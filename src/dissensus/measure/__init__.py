@@ -1,0 +1,1 @@
+"""What agreement is worth: arrays in, numbers out. Start at README.md."""
