@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import random
 import shutil
@@ -17,11 +18,12 @@ from pathlib import Path
 import pytest
 from conformance import some
 
-from dissensus.errors import RecordError, StorageError
+from dissensus.errors import RecordDamaged, RecordError, StorageError
 from dissensus.record.event import Draft
 from dissensus.record.jsonl import export_jsonl, import_jsonl
 from dissensus.record.lock import WriterLock
 from dissensus.record.opening import open_record
+from dissensus.record.sqlite_errors import translated
 from dissensus.record.store import Store
 from dissensus.record.verify import verify
 
@@ -328,6 +330,72 @@ def test_a_lock_is_let_go_once(tmp_path: Path) -> None:
     lock.release()
     assert list(tmp_path.iterdir()) == []
     WriterLock(str(tmp_path / "run.db")).release()
+
+
+def test_a_lock_file_that_was_just_taken_away_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(tmp_path / "run.db")
+    real = WriterLock._is_current
+    seen: list[int] = []
+
+    def once_not(self: WriterLock, fd: int) -> bool:
+        if not seen:
+            Path(f"{path}-lock").unlink()  # by the one who held it
+        seen.append(fd)
+        return real(self, fd)
+
+    monkeypatch.setattr(WriterLock, "_is_current", once_not)
+    lock = WriterLock(path)
+    assert len(seen) == 2
+    with pytest.raises(StorageError):
+        WriterLock(path)
+    lock.release()
+
+
+def test_a_disk_without_locks_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(_fd: int, _how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with pytest.raises(StorageError, match="without locks") as caught:
+        WriterLock(str(tmp_path / "run.db"))
+    assert caught.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("name", "writing", "kind", "words"),
+    [
+        ("SQLITE_FULL", True, StorageError, "disk is full"),
+        ("SQLITE_IOERR_WRITE", True, StorageError, "does not take the bytes"),
+        ("SQLITE_READONLY_DBMOVED", True, StorageError, "may not be written"),
+        ("SQLITE_CORRUPT_VTAB", True, RecordDamaged, "cannot be read"),
+        ("SQLITE_TOOBIG", True, StorageError, "cannot be written"),
+        ("SQLITE_BUSY_RECOVERY", False, StorageError, "another program"),
+        ("SQLITE_IOERR_SHORT_READ", False, RecordDamaged, "cannot be read"),
+        ("SQLITE_CORRUPT", False, RecordDamaged, "Event 5 of run.db"),
+        ("SQLITE_NOTADB", False, RecordError, "no record"),
+        ("SQLITE_CANTOPEN", False, RecordError, "cannot be opened"),
+    ],
+)
+def test_what_sqlite_says_becomes_a_sentence(name: str, kind: type[Exception], words: str, *, writing: bool) -> None:
+    error = sqlite3.OperationalError("its own words")
+    error.sqlite_errorname = name
+    ours = translated(error, "run.db", 5, writing=writing)
+    assert type(ours) is kind
+    assert words in ours.message
+    assert "run.db" in ours.message
+    assert ours.next_step.endswith(".")
+
+
+def test_a_record_without_its_tables_is_no_record(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    open_record(path, "x").close()
+    for table, words in (("events", "tables of a record"), ("meta", "lacks the tables")):
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            db.execute(f"DROP TABLE {table}")
+            db.commit()
+        for mode in ("r", "a"):
+            with pytest.raises(RecordError, match=words):
+                open_record(path, mode)
 
 
 def test_another_program_in_the_middle_of_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,6 +227,26 @@ def test_a_failed_export_leaves_nothing(path: Path, tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["broken.jsonl", "run.jsonl"]
 
 
+def test_an_import_that_fails_half_way_leaves_nothing(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_source: Any, target: Any) -> None:
+        target.append(some(3))
+        raise StorageError("the disk is gone")
+
+    monkeypatch.setattr(jsonl, "copy_events", fail)
+    with pytest.raises(StorageError, match="gone"):
+        import_jsonl(path, tmp_path / "back.db")
+    assert [file.name for file in tmp_path.iterdir()] == ["run.jsonl"]
+
+
+def test_a_file_that_goes_away(path: Path) -> None:
+    store = open_record(path)
+    path.unlink()
+    with pytest.raises(SpecError, match="cannot be read"):
+        store.head()
+
+
 def test_memory_does_not_grow_with_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "_CHUNK_BYTES", 2**15)  # smaller pieces, so that a small record has many
     monkeypatch.setattr(jsonl, "_BATCH_EVENTS", 100)

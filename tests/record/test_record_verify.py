@@ -21,6 +21,7 @@ from dissensus.record.event import Draft
 from dissensus.record.jsonl import export_jsonl
 from dissensus.record.memory import MemoryStore
 from dissensus.record.opening import open_record
+from dissensus.record.store import Texts
 from dissensus.record.verify import verify
 
 PROMPT = "the prompt that two events share " * 40
@@ -154,6 +155,75 @@ def test_a_chain_that_holds_around_a_wrong_number_is_found() -> None:
     with pytest.raises(RecordDamaged, match="says of itself that it is event 2") as caught:
         verify(store)
     assert caught.value.seq == 3
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"{}",
+        b"[1]",
+        b'{"v":1,"seq":3}',
+        b'{"v":1,"seq":3,"id":"r:3","kind":"note","body":{"a":{"$blob":5}}}',
+        b'{"v":1,"seq":3,"id":"r:3","kind":"note","body":{"a":{"$blob":"sha256:x"}}}',
+        b'{"v":1,"seq":3,"id":"r:3","kind":"note","body":[{"$blob":1}]}',
+    ],
+)
+def test_a_chain_around_bytes_that_are_no_event_is_found(raw: bytes) -> None:
+    store = MemoryStore()
+    store.append(some(3))
+    rows = list(store.rows())
+    store._chain.rows[2] = (3, raw, link(rows[1][2], raw))
+    with pytest.raises(RecordDamaged) as caught:
+        verify(store)
+    assert caught.value.seq == 3
+
+
+def test_an_end_that_is_promised_and_missing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+    store.append(some(3))
+    rows = list(store.rows())
+    monkeypatch.setattr(store, "rows", lambda: iter(rows[:2]))
+    with pytest.raises(RecordDamaged, match="Event 3 of the record is damaged: it is missing"):
+        verify(store)
+
+
+def test_a_run_that_goes_on_during_the_check_is_checked_to_its_new_end() -> None:
+    store = MemoryStore()
+    store.append(drafts())
+
+    def go_on(_done: int, _total: int) -> None:
+        if len(store) == 5007:
+            store.append([Draft(kind="ask", body={"prompt": "a new text " * 200}), Draft(kind="ended")])
+
+    store.append(some(5000))
+    found = verify(store, progress=go_on)
+    assert (found.events, found.complete) == (5009, True)
+
+
+def test_reading_a_long_text_that_is_missing_or_changed_names_the_event() -> None:
+    digest = sha256(PROMPT.encode()).digest()
+    for text in (b"another", None):
+        store = MemoryStore()
+        store.append(drafts())
+        if text is None:
+            del store._chain.blobs[digest]
+        else:
+            store._chain.blobs[digest] = text
+        assert len(list(store.read(1, 4))) == 3
+        with pytest.raises(RecordDamaged, match=digest.hex()) as caught:
+            list(store.read())
+        assert caught.value.seq == 4
+
+
+def test_only_the_last_long_texts_are_kept_at_hand() -> None:
+    store = MemoryStore()
+    store.append([Draft(kind="ask", body={"prompt": f"{number}" * LONG}) for number in range(10, 30)])
+    texts = Texts(store, limit=5 * 2 * LONG)
+    for event in store.read():
+        assert texts(sha256(event.body["prompt"].encode()).digest()) == event.body["prompt"]
+    assert len(texts._texts) == 5
+    assert texts._held == 5 * 2 * LONG
 
 
 def test_events_cut_off_at_the_end_show_only_in_the_head(record: Path) -> None:

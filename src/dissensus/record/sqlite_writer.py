@@ -85,7 +85,7 @@ class SqliteWriter(SqliteFile):
         try:
             self._check_format()
             self._flush_on_commit(durable=False)
-            self._ask("PRAGMA journal_mode = WAL")
+            self._write("PRAGMA journal_mode = WAL")
             self._chain = Chain(self.run_id, *self._checked_head(), clock=clock)
             self._write("BEGIN IMMEDIATE", "ROLLBACK")  # a file that may not be written is found out now
         except BaseException:
@@ -204,7 +204,7 @@ class SqliteWriter(SqliteFile):
     def _write(self, *statements: str) -> None:
         try:
             for statement in statements:
-                self._db.execute(statement)
+                self._db.execute(statement).fetchall()
         except sqlite3.Error as error:
             raise translated(error, self.path, 0, writing=True) from error
 
