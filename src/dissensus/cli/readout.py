@@ -208,6 +208,8 @@ def _route(entry: Mapping[str, Any]) -> str:
     trigger = {"disagreement": "disagreement", "hollow-unanimity": "unanimity of one model, unchecked"}.get(
         str(entry["trigger"]), str(entry["trigger"])
     )
+    if entry.get("measured"):
+        trigger = f"unanimity, measured right {entry['measured'][0]} of {entry['measured'][1]}"
     if entry["action"] == "stronger":
         answer = clean(str(entry["answer"])) if entry.get("answer") is not None else "no answer"
         did = "and that is the answer" if entry.get("decided") else "shown beside the vote"

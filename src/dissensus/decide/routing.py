@@ -4,6 +4,7 @@ Two triggers, each with its own setting:
 
 * ``disagreement``: two ballots hold different answers.
 * ``hollow-unanimity``: two or more ballots, all for one answer, all by one model, and no outside check accepted it.
+  With a profile and ``hollow_below`` the measured share right of such unanimity decides instead of the models.
 
 Three actions: ``report`` says so; ``check`` lets the verdicts of the outside checks decide in this case, whatever the
 check rule is; ``stronger`` asks another model the question alone (not the answers, so that it cannot follow them) and
@@ -21,6 +22,8 @@ from dissensus.answers import matches_gold
 from dissensus.decide.ballots import Cast, cast
 from dissensus.decide.checking import ACCEPTED, overrule, run_checks, verdicts
 from dissensus.decide.election import Election, Voter
+from dissensus.decide.settings import VoteSettings
+from dissensus.decide.worth import unanimous_level
 from dissensus.script.decisions import Ballot, Check, Status
 from dissensus.script.effects import Note, under
 
@@ -40,25 +43,32 @@ class Standing:
     """Casts that are no ballots of the vote, for the bill."""
 
 
-def trigger_of(ballots: Sequence[Ballot], said: Mapping[str, str]) -> str:
+def trigger_of(ballots: Sequence[Ballot], said: Mapping[str, str], settings: VoteSettings | None = None) -> str:
     """The trigger that fires, or "". ``said`` holds the verdict of the checks on each answer."""
     counted = [ballot for ballot in ballots if ballot.answer is not None]
     answers = {ballot.answer for ballot in counted}
     if len(answers) > 1:
         return DISAGREEMENT
-    if len(counted) < 2 or len({ballot.model for ballot in counted}) > 1:
+    if len(counted) < 2 or said.get(str(counted[0].answer)) == ACCEPTED:
         return ""
-    return "" if said.get(str(counted[0].answer)) == ACCEPTED else HOLLOW
+    if settings is not None and settings.hollow_below is not None:
+        level = unanimous_level(ballots, settings.profile)
+        if level is not None:
+            return HOLLOW if level.low < settings.hollow_below else ""
+    return "" if len({ballot.model for ballot in counted}) > 1 else HOLLOW
 
 
 def follow(election: Election, ballots: Sequence[Ballot], standing: Standing) -> Generator[Any, Any, Standing]:
     """Do what the settings say for the trigger that fires, if one does."""
     settings = election.settings
-    trigger = trigger_of(ballots, verdicts(standing.checks))
+    trigger = trigger_of(ballots, verdicts(standing.checks), settings)
     if not trigger:
         return standing
     action = settings.on_disagreement if trigger == DISAGREEMENT else settings.on_unanimity
     entry: dict[str, Any] = {"trigger": trigger, "action": action}
+    level = unanimous_level(ballots, settings.profile) if settings.hollow_below is not None else None
+    if trigger == HOLLOW and level is not None:
+        entry |= {"measured": [level.correct, level.count, level.low], "below": settings.hollow_below}
     if action == "check":
         answer, status = overrule(standing.answer, standing.status, verdicts(standing.checks))
         entry["decided"] = (answer, status) != (standing.answer, standing.status)

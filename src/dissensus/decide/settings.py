@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from dissensus.decide.measured import Measured
 from dissensus.decide.tally import Rule
 from dissensus.errors import SpecError
 from dissensus.script.seats import Seat
@@ -42,6 +43,9 @@ class VoteSettings:
         on_unanimity: what to do when agents of one model all agree and no check has accepted the answer.
         stronger: name of a seat that does not vote and is asked when a route says ``stronger``.
         stronger_decides: whether its answer becomes the answer, or stands beside the vote.
+        profile: what the panel's agreement has been worth on labelled questions; None if it was not measured.
+        hollow_below: with a profile, unanimity is hollow if the low end of its measured share right is below this,
+            whatever models the agents have; None judges by the models alone.
     """
 
     rule: Rule = "plurality"
@@ -58,6 +62,8 @@ class VoteSettings:
     on_unanimity: Route = "report"
     stronger: str = ""
     stronger_decides: bool = False
+    profile: Measured | None = None
+    hollow_below: float | None = None
 
     def to_data(self) -> dict[str, Any]:
         """JSON-ready data."""
@@ -114,6 +120,13 @@ def assign(seats: Sequence[Seat], settings: VoteSettings) -> Roles:
         raise SpecError(
             "A vote whose answers a model groups cannot stop early: its last groups are known only at the end.",
             next_step="Use --stop all, or group by form.",
+        )
+    if settings.hollow_below is not None and not 0 <= settings.hollow_below <= 1:
+        raise SpecError(f"A share of {settings.hollow_below} cannot be.", next_step="Give one from 0 to 1.")
+    if settings.hollow_below is not None and (settings.profile is None or settings.profile.too_few):
+        raise SpecError(
+            "What hollow unanimity is, is to be judged by measured figures, and the panel has none.",
+            next_step="Measure it with `dissensus calibrate`, or judge by the models alone.",
         )
     if len(set(settings.checks)) < len(settings.checks):
         raise SpecError("The same check is named twice.", next_step="Name each check once.")

@@ -67,7 +67,7 @@ def vote(question: Question, seats: Sequence[Seat], settings: VoteSettings, seed
         dissent=_dissent(ballots, standing.answer),
         failures=failures_of(ballots),
         warnings=(*standing.warnings, *caveats_of(ballots, election.weights, tally, standing, bill.unknown), *notes),
-        worth=worth_of(ballots),
+        worth=worth_of(ballots, settings.profile, election.kind),
         checks=standing.checks,
         routed=standing.routed,
         cost=bill.cost(),
