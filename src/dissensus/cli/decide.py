@@ -12,7 +12,7 @@ import click
 from dissensus.errors import DissensusError, StorageError, UsageError
 
 if TYPE_CHECKING:
-    from dissensus.decide.settings import Lever, VoteSettings
+    from dissensus.decide.settings import VoteSettings
     from dissensus.run.casting import Cast
     from dissensus.script.decisions import Decision
     from dissensus.script.questions import Question
@@ -98,6 +98,18 @@ ROUTES = ("report", "check", "stronger")
     default="report",
     show_default=True,
     help="When agents of one model all agree and no check accepts it.",
+)
+@click.option(
+    "--profile",
+    metavar="FILE",
+    type=click.Path(),
+    help="What calibrate measured of this panel; none uses no profile.  [PANEL.profile.json, if it is of this panel]",
+)
+@click.option(
+    "--hollow-below",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="With a profile: unanimity is hollow if the low end of its measured share right is below this.",
 )
 @click.option("--stronger", default="", metavar="REF", help="The model (or agent) that a route asks.")
 @click.option("--stronger-decides", is_flag=True, help="Its answer becomes the answer.")
@@ -230,27 +242,16 @@ def _questions(text: str | None, file: str | None, flags: Mapping[str, Any]) -> 
     return [checked(Question(text=text or "", options=options, kind=flags["kind"], unit=flags["unit"]))]
 
 
-def _levers(named: str | None) -> tuple[Lever, ...] | None:
-    from dissensus.decide.settings import LEVERS
-
-    if named is None:
-        return None
-    parts = [part.strip() for part in named.split(",") if part.strip() and part.strip() != "none"]
-    if unknown := [part for part in parts if part not in LEVERS]:
-        raise UsageError(f"There is no lever {unknown[0]!r}.", next_step=f"Known are {', '.join(LEVERS)}, or none.")
-    return tuple(lever for lever in LEVERS if lever in parts)
-
-
 async def _decide_all(session: _Session, questions: Sequence[Question], flags: Mapping[str, Any]) -> None:
     """Open the panel once and hold a vote on each question. A run that fails does not keep the others from theirs."""
     from dissensus.agents.checks import check_from_spec
     from dissensus.agents.weak import weak_models
-    from dissensus.cli.panel_flags import adjusted, panel_from, weighted, with_helper
+    from dissensus.cli.panel_flags import adjusted, levers_from, panel_from, profiled, weighted, with_helper
     from dissensus.decide.settings import VoteSettings
     from dissensus.run.api import DEFAULT_MODEL
     from dissensus.run.casting import Cast
 
-    levers = _levers(flags["levers"])
+    levers = levers_from(flags["levers"])
     panel = panel_from(
         flags["panel"], flags["models"], flags["agents"], spares=flags["spares"], levers=levers, fallback=DEFAULT_MODEL
     )
@@ -276,6 +277,7 @@ async def _decide_all(session: _Session, questions: Sequence[Question], flags: M
         stronger=stronger,
         stronger_decides=flags["stronger_decides"],
     )
+    settings = profiled(panel, settings, flags, lambda line: click.echo(line, err=True))
     async with Cast(panel) as cast:
         _refuse_early(questions, cast, settings, flags["seed"])
         for place, question in enumerate(questions, 1):

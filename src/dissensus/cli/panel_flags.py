@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from dissensus.agents.panel import ModelSpec, Panel, default_panel, load_panel
 from dissensus.agents.personas import system_prompt
-from dissensus.decide.settings import Lever
+from dissensus.agents.weak import weak_models
+from dissensus.decide.settings import LEVERS, Lever, VoteSettings
 from dissensus.errors import SpecError, UsageError
+from dissensus.run.api import DEFAULT_MODEL
 from dissensus.script.seats import Seat
 
 DEFAULT_AGENTS = 5
@@ -62,6 +65,60 @@ def _with_levers(seat: Seat, levers: tuple[Lever, ...] | None, *, vary: bool) ->
     if "styles" not in levers:
         seat = replace(seat, style="", system=system_prompt(language=seat.language))
     return seat if "temperature" in levers else replace(seat, temperature=Seat(agent="", model="").temperature)
+
+
+def levers_from(named: str | None) -> tuple[Lever, ...] | None:
+    """The levers in ``temperature,shuffle``; none of them for ``none``; None if nothing was named."""
+    if named is None:
+        return None
+    parts = [part.strip() for part in named.split(",") if part.strip() and part.strip() != "none"]
+    if unknown := [part for part in parts if part not in LEVERS]:
+        raise UsageError(f"There is no lever {unknown[0]!r}.", next_step=f"Known are {', '.join(LEVERS)}, or none.")
+    return tuple(lever for lever in LEVERS if lever in parts)
+
+
+def asked_panel(flags: Mapping[str, Any]) -> tuple[Panel, VoteSettings]:
+    """The panel that ``calibrate`` measures, and how it is asked: as ``decide`` asks it under the same flags."""
+    levers = levers_from(flags["levers"])
+    panel = panel_from(
+        flags["panel"], flags["models"], flags["agents"], spares=0, levers=levers, fallback=DEFAULT_MODEL
+    )
+    panel = adjusted(panel, max_tokens=flags["max_tokens"], deadline_s=flags["deadline"], budget={})
+    panel, grouper = with_helper(panel, flags["group_by_model"], "grouper")
+    settings = VoteSettings(
+        levers=levers,
+        temperature=flags["temperature"],
+        read_by=flags["read_by"],
+        weak_models=weak_models(panel),
+        group_by="model" if grouper else "form",
+        grouper=grouper,
+    )
+    return panel, settings
+
+
+def profiled(
+    panel: Panel, settings: VoteSettings, flags: Mapping[str, Any], tell: Callable[[str], None]
+) -> VoteSettings:
+    """``settings`` with the measured figures of the panel's profile, where it has one.
+
+    The profile that ``--profile`` names has to be of this panel. One that lies beside the panel file is used if it is,
+    and ``tell`` is told why if it is not.
+
+    Raises SpecError for a named profile that cannot be read or is of another panel.
+    """
+    from dissensus.study.panel_digest import description_of
+    from dissensus.study.profile import profile_path, read_profile
+
+    named, found = flags["profile"], None
+    path = named if named is not None else str(profile_path(flags["panel"])) if flags["panel"] else "none"
+    if path != "none" and (named is not None or Path(path).is_file()):
+        try:
+            found = read_profile(path).of(description_of(panel, settings), path)
+        except SpecError as problem:
+            if named is not None:
+                raise
+            tell(f"note: the profile beside the panel file is not used. {problem.message}")
+    return replace(settings, profile=found, hollow_below=flags["hollow_below"])
 
 
 def adjusted(panel: Panel, *, max_tokens: int | None, deadline_s: float | None, budget: Mapping[str, Any]) -> Panel:

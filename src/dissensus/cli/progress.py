@@ -13,6 +13,8 @@ from dissensus.record.event import Event
 
 MOST_ROWS = 20
 _EVERY_S = 0.1
+_SPEED_S = 3600.0
+"""Seconds over which the speed is judged: one question may take minutes."""
 
 
 class Progress:
@@ -74,3 +76,53 @@ class Progress:
         whole.add_row(Text(self._title, overflow="ellipsis", no_wrap=True))
         whole.add_row(table)
         self._live.update(whole, refresh=True)
+
+
+class Bar:
+    """A bar with the time that is left, on stderr, on a terminal only. Use as a context manager.
+
+    Args:
+        what: what is counted.
+        total: how many there are.
+        done: how many need no work; the time left is judged by the others.
+    """
+
+    def __init__(self, what: str, *, total: int, done: int = 0) -> None:
+        self.done = done
+        self._what = what
+        self._total = total
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (
+                TextColumn(self._what),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                TextColumn("left"),
+            )
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=_SPEED_S)
+            self._task = self._bar.add_task(self._what, total=self._total, completed=self.done)
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def add(self, number: int = 1) -> None:
+        """So many more are done."""
+        self.done += number
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self.done)
+
+    def stop(self) -> None:
+        """Take the bar away; may be called twice."""
+        if self._bar is not None:
+            self._bar.stop()

@@ -1,0 +1,1 @@
+"""Many runs: the same panel on many questions, and what comes of it."""
