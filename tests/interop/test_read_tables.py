@@ -267,6 +267,30 @@ def test_the_order_of_rows_changes_no_cell(order: Sequence[int]) -> None:
     assert cells == {(question, voter): answer for question, voter, answer in rows}
 
 
+def test_which_column_is_the_vote_is_asked_where_it_could_be_two(write: Write) -> None:
+    path = write("question,model,response,answer\n1,a,B,A\n1,b,A,A\n")
+    with pytest.raises(SpecError, match="could be 'answer' or 'response'"):
+        read_table([path])
+    read = read_table([path], named=Named(answer="response", gold="answer"))
+    assert read.table.right.tolist() == [[False, True]]
+
+
+def test_voters_without_answers_are_no_table_of_columns(write: Write) -> None:
+    with pytest.raises(SpecError, match="has to be a column of answers"):
+        read_table([write("question,voter,remark\n1,a,B\n1,b,A\n")])
+
+
+def test_right_or_wrong_alone_is_read_as_such(write: Write) -> None:
+    long = read_table([write("question,voter,correct\n1,a,1\n1,b,0\n2,a,True\n2,b,maybe\n")])
+    assert long.table.right.tolist() == [[True, False], [True, False]]
+    assert long.table.blanks() == {"neither right nor wrong": 1}
+    assert "lower bound of the plurality" in notes(long)
+    wide = read_table([write("id,a,b\n1,1,0\n2,0,0\n")], named=Named(flags=True))
+    assert wide.table.right.tolist() == [[True, False], [False, False]]
+    assert wide.table.options is not None
+    assert wide.table.options.tolist() == [2, 2]
+
+
 # --- right answers from another file
 
 

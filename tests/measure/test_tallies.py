@@ -11,7 +11,7 @@ from voting_sets import oracle, tables
 
 from dissensus.measure.patterns import distinct
 from dissensus.measure.table import VoteTable
-from dissensus.measure.tallies import count_patterns, tally, wrong_counts
+from dissensus.measure.tallies import FEW_ANSWERS, count_patterns, leaders, tally, winners, wrong_counts
 
 
 @given(tables())
@@ -27,6 +27,17 @@ def test_leaders_ties_and_credit_are_those_of_counting_by_hand(table: VoteTable)
         assert counted.credit[q] == (1 / len(leaders) if gold in leaders else 0)
         assert counted.right[q] == votes.get(gold, 0)
         assert counted.blank[q] == sum(code < 0 for code in row)
+
+
+@given(arrays(np.int32, array_shapes(min_dims=2, max_dims=2, max_side=7), elements=st.integers(-2, 3)))
+def test_the_two_ways_of_counting_agree(codes: np.ndarray[tuple[int, int], np.dtype[np.int32]]) -> None:
+    renamed = np.where(codes >= 0, codes + FEW_ANSWERS, codes)
+    for counted, sorted_ in zip(leaders(codes), leaders(renamed), strict=True):
+        assert np.array_equal(counted, sorted_)
+    for row, winner in zip(codes.tolist(), winners(codes).tolist(), strict=True):
+        votes = Counter(code for code in row if code >= 0).most_common(2)
+        alone = votes and (len(votes) == 1 or votes[0][1] > votes[1][1])
+        assert winner == (votes[0][0] if alone else -1)
 
 
 @given(tables())

@@ -20,12 +20,17 @@ GOLD = (
     "gold", "gold_answer", "gold_label", "key", "correct_answer", "right_answer", "ground_truth", "groundtruth",
     "target", "truth", "reference", "expected", "solution",
 )  # fmt: skip
+VERDICT = ("correct", "is_correct", "right", "is_right", "success", "passed", "flag")
+"""A column of these, where there are voters and no answers, says right or wrong."""
+
 GOLD_WHERE_VOTERS_HAVE_COLUMNS = ("answer", "label")
 SAMPLE = ("epoch", "sample", "repeat", "replicate", "attempt", "trial", "sample_index")
 COUNT = ("n_options", "num_options", "n_choices", "num_choices", "k")
 LIST = ("options", "choices")
 TEXT = ("question_text", "question", "text", "prompt", "input", "problem")
 STATUS, ROUND, COST = ("status", "outcome"), ("round",), ("cost", "price", "cost_usd")
+FACTOR = ("model", "family", "prompt", "temperature", "order", "style", "host")
+"""Properties of a voter that may explain with whom it errs; any column ``factor.NAME`` is one too."""
 NO_VOTER = frozenset(
     """
     subject category topic domain difficulty level split source src dataset subset type context passage explanation
@@ -48,6 +53,7 @@ class Named:
         blank: texts that mean no answer.
         options: the answers that every question allows.
         round: the round of a debate to read; 0 for the last of each voter.
+        flags: cells say right or wrong, not the answer.
     """
 
     question: str = ""
@@ -60,6 +66,7 @@ class Named:
     blank: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     round: int = 0
+    flags: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +77,8 @@ class Roles:
         long: one row a vote; else one row a question, with ``voters``.
         voters: name and place of each voter's column.
         left_out: names of columns that are no voters and have no other role.
+        flags: cells say right or wrong, not the answer.
+        factors: property of voters to place, with one row a vote.
     """
 
     long: bool
@@ -88,6 +97,8 @@ class Roles:
     group: int | None = None
     voters: dict[str, int] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
+    flags: bool = False
+    factors: dict[str, int] = field(default_factory=dict)
 
 
 def roles_of(header: Sequence[str], named: Named, *, path: str, voters: Sequence[str] = ()) -> Roles:
@@ -119,8 +130,12 @@ def roles_of(header: Sequence[str], named: Named, *, path: str, voters: Sequence
 
     voter, answer = place(named.voter, VOTER), place(named.answer, ANSWER)
     gold = place(named.gold, GOLD)
+    flags = named.flags
+    if voter is not None and answer is None and not voters and not named.voters:
+        answer = place("", VERDICT)
+        flags = flags or answer is not None
     long = not voters and voter is not None and answer is not None and voter != answer
-    if (named.voter or named.answer) and not long:
+    if not long and (named.voter or named.answer or (voter is not None and not voters and not named.voters)):
         missing = "voter" if voter is None else "answer"
         raise SpecError(
             f"With one row a vote there has to be a column of {missing}s.",
@@ -128,8 +143,18 @@ def roles_of(header: Sequence[str], named: Named, *, path: str, voters: Sequence
             line=1,
             next_step=f"Name it with --{missing}. The columns are {', '.join(names)}.",
         )
+    if long and not named.answer and gold is None and plain[answer or 0] == "answer":
+        others = [names[plain.index(name)] for name in ANSWER[1:] if name in plain]
+        if others:
+            raise SpecError(
+                f"The voter's answer could be 'answer' or {others[0]!r}, and no column is named as the right one.",
+                path=path,
+                line=1,
+                next_step="Say which is which with --answer and --gold.",
+            )
     taken = {voter, answer} if long else set()
     question = place(named.question, [name for name in QUESTION if name in plain and plain.index(name) not in taken])
+    texts = [name for name in TEXT if not (long and name in FACTOR)]  # with one row a vote it is the voter's prompt
     found = Roles(
         long=long,
         question=question,
@@ -139,9 +164,10 @@ def roles_of(header: Sequence[str], named: Named, *, path: str, voters: Sequence
         count=place("", COUNT),
         list=place("", LIST),
         text=next(
-            (plain.index(n) for n in TEXT if n in plain and plain.index(n) not in {question, answer, voter}), None
+            (plain.index(n) for n in texts if n in plain and plain.index(n) not in {question, answer, voter}), None
         ),
         strata=place(named.strata, ()),
+        flags=flags,
         group=place(named.group, ()),
     )
     if long:
@@ -159,6 +185,7 @@ def roles_of(header: Sequence[str], named: Named, *, path: str, voters: Sequence
             status=place("", STATUS),
             round=place("", ROUND),
             cost=place("", COST),
+            factors=_factors(plain, {voter, answer, question, gold, found.strata, found.group}),
         )
     return _wide(found, names, plain, named, path=path, voters=voters)
 
@@ -191,6 +218,12 @@ def _wide(found: Roles, names: list[str], plain: list[str], named: Named, *, pat
         )
     left_out = tuple(names[place] for place in free if names[place] not in voting)
     return replace(found, gold=gold, voters=voting, left_out=left_out)
+
+
+def _factors(plain: list[str], used: set[int | None]) -> dict[str, int]:
+    named = {name.removeprefix("factor."): i for i, name in enumerate(plain) if name.startswith("factor.")}
+    usual = {name: plain.index(name) for name in FACTOR if name in plain and plain.index(name) not in used}
+    return usual | named
 
 
 def _no_voter(plain: str) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from dissensus.errors import SpecError
 from dissensus.interop.columns import Named, roles_of
 from dissensus.interop.equivalence import Sameness, settle
+from dissensus.interop.flags import as_flags
 from dissensus.interop.rows import Rows
 from dissensus.interop.sheet import Sheet, some
 from dissensus.measure.table import VoteTable
@@ -104,10 +105,12 @@ def from_rows(rows: Rows, named: Named) -> Sheet:
     if roles.long:
         from dissensus.interop.long import read_long
 
-        return read_long(rows, roles, named)
-    from dissensus.interop.wide import read_wide
+        sheet = read_long(rows, roles, named)
+    else:
+        from dissensus.interop.wide import read_wide
 
-    return read_wide(rows, roles, named)
+        sheet = read_wide(rows, roles, named)
+    return as_flags(sheet) if roles.flags else sheet
 
 
 def rows_of(path: Path, kind: str = "") -> Rows:

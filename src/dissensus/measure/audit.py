@@ -82,6 +82,7 @@ class Errors:
         permutation: against independence; ``within`` the same inside strata.
         tarone: overdispersion of the number of right votes.
         pairs: all of them, most correlated first.
+        together: questions on which at least two err: what all the correlations rest on.
         phi_mean, phi_ci, phi_range: correlation, mean over the defined pairs.
         rho, rho_ci: correlation if voters are alike and exchangeable (U-statistic).
         n_eff, n_eff_ci: independent voters with the same variance of the mean, from ``phi_mean``.
@@ -98,6 +99,7 @@ class Errors:
     within: Permutation | None
     tarone: Overdispersion | None
     pairs: tuple[Pair, ...]
+    together: int
     phi_mean: float | None
     phi_ci: Interval
     phi_range: Interval
@@ -263,6 +265,7 @@ def errors_of(table: VoteTable, tallies: Tallies, bootstrap: int, permutations: 
         within=None if strata is None else permutation_test(wrong, strata, times=permutations, seed=seed),
         tarone=tarone(tallies.right[kept], n),
         pairs=_pairs(pairs, table.voters),
+        together=int((tallies.right[kept] <= n - 2).sum()),
         phi_mean=phi_mean,
         phi_ci=phi_ci if phi_mean is not None else None,
         phi_range=(float(defined.min()), float(defined.max())) if defined.size else None,

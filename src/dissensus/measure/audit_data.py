@@ -146,7 +146,8 @@ def _errors(errors: Errors | None) -> dict[str, Any]:
         return dict.fromkeys(
             (
                 "joint_error", "independent_error", "ratio", "mean_of_pair_ratios", "independence_p", "permutation",
-                "overdispersion", "rho", "rho_ci", "phi_mean", "phi_ci", "phi_range", "n_eff", "n_eff_ci", "n_eff_note",
+                "overdispersion", "rho", "rho_ci",
+                "errors_together", "phi_mean", "phi_ci", "phi_range", "n_eff", "n_eff_ci", "n_eff_note",
                 "same_wrong_rate", "same_wrong_chance", "pairs", "clusters",
             )
         )  # fmt: skip
@@ -163,6 +164,7 @@ def _errors(errors: Errors | None) -> dict[str, Any]:
         "overdispersion": None if errors.tarone is None else {"z": errors.tarone.z, "p": errors.tarone.p},
         "rho": errors.rho,
         "rho_ci": _list(errors.rho_ci),
+        "errors_together": errors.together,
         "phi_mean": errors.phi_mean,
         "phi_ci": _list(errors.phi_ci),
         "phi_range": _list(errors.phi_range),

@@ -10,7 +10,9 @@ from dissensus.measure.wording import listed, percent, short
 FEW = 100
 """Questions below which intervals are wide and, near 0 and 1, too narrow."""
 
-FEW_ERRORS = 10
+FEW_ERRORS, FEW_TOGETHER = 10, 30
+"""Errors of the panel, and questions on which two err, below which intervals are too narrow (bench_coverage.py)."""
+
 MANY_BLANKS = 0.05
 
 
@@ -62,6 +64,11 @@ def _blank(found: Audit) -> Iterator[str]:
 
 
 def _of_errors(found: Audit, errors: Errors) -> Iterator[str]:
+    if errors.phi_mean is not None and errors.together < FEW_TOGETHER:
+        yield (
+            f"At least two voters erred together on {errors.together:,} questions only: correlation and effective "
+            "voters rest on these, and their intervals are too narrow."
+        )
     if errors.phi_mean is None:
         yield "The correlation of errors is not defined: every voter is always right or always wrong."
     else:

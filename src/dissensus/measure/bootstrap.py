@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from dissensus.measure.intervals import LEVEL
 from dissensus.measure.special import Array, normal_cdf, normal_quantile
 from dissensus.measure.table import Whole
 
 Method = Literal["percentile", "bca"]
+
+Reals: TypeAlias = npt.NDArray[np.floating[Any]]
+"""Floats of single or double precision."""
 
 Statistic = Callable[[Array], Array]
 """Sums of the features, shape (R, F), to R values; NaN where a value is not defined."""
@@ -37,12 +41,13 @@ class Units:
     """What is drawn.
 
     Args:
-        features: from a slice of the U different units to their features, shape (slice, F).
+        features: from a slice of the U different units to their features, shape (slice, F). Whole numbers may come in
+            single precision while no sum reaches 2^24: then they are exact, and twice as fast.
         counts: shape (U,): how many units are equal to each.
         width: F.
     """
 
-    features: Callable[[slice], Array]
+    features: Callable[[slice], Reals]
     counts: Whole
     width: int
 
@@ -61,7 +66,9 @@ class Units:
         """Weighted sums of the features; ``weights`` has shape (R, U)."""
         found = np.zeros((weights.shape[0], self.width))
         for block in self.blocks():
-            found += weights[:, block] @ self.features(block)
+            features = self.features(block)
+            part: Reals = weights[:, block].astype(features.dtype, copy=False)
+            found += part @ features
         return found
 
 
@@ -110,10 +117,11 @@ def _weights(rng: np.random.Generator, counts: Whole, many: int) -> Array:
     kinds, total = len(counts), int(counts.sum())
     if 6 * kinds <= total:
         return rng.multinomial(total, counts / total, size=many).astype(float)
-    drawn = rng.integers(0, total, size=(many, total), dtype=np.int32 if total < 2**31 else np.int64)
-    which = np.repeat(np.arange(kinds, dtype=np.int64), counts)
-    flat = which[drawn] + (np.arange(many, dtype=np.int64) * kinds)[:, None]
-    return np.bincount(flat.ravel(), minlength=many * kinds).reshape(many, kinds).astype(float)
+    which = np.repeat(np.arange(kinds), counts)
+    found = np.empty((many, kinds))
+    for row in found:  # one at a time stays in the cache
+        row[:] = np.bincount(which[rng.integers(0, total, size=total)], minlength=kinds)
+    return found
 
 
 def affordable(units: Units, times: int) -> int:
@@ -153,7 +161,7 @@ def interval(
 
 def jackknife(units: Units, statistic: Statistic, whole: Array) -> Array:
     """The statistic with one unit of each kind left out, shape (U,)."""
-    return np.concatenate([statistic(whole - units.features(block)) for block in units.blocks()])
+    return np.concatenate([statistic(np.asarray(whole - units.features(block))) for block in units.blocks()])
 
 
 def _jackknife_error(left_out: Array, counts: Whole) -> float:

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.measure.bootstrap import Units, units_of
+from dissensus.measure.bootstrap import Reals, Units, units_of
 from dissensus.measure.patterns import distinct
 from dissensus.measure.special import Array, log_gamma, normal_cdf
 from dissensus.measure.table import Flags, VoteTable, Whole
 
 _BLOCK = 2**20
+
+_KEPT = 8_000_000
+"""Numbers up to which the features of all units are kept in memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,14 +97,19 @@ def phi_units(right: Flags, groups: Whole | None = None) -> Units:
     n = right.shape[1]
     rows, columns = np.triu_indices(n, 1)
 
-    def features(wrong: Array) -> Array:
-        return np.concatenate([np.ones((len(wrong), 1)), wrong, wrong[:, rows] * wrong[:, columns]], axis=1)
+    def features(wrong: Reals) -> Reals:
+        ones: Reals = np.ones((len(wrong), 1), dtype=wrong.dtype)
+        return np.concatenate([ones, wrong, wrong[:, rows] * wrong[:, columns]], axis=1)
 
     if groups is not None:
-        return units_of(features((~right).astype(float)), groups)
+        return units_of(np.asarray(features((~right).astype(float))), groups)
     found = distinct(right)
-    wrong: Array = 1.0 - found.rows.astype(float)
-    return Units(lambda block: features(np.asarray(wrong[block])), found.counts, 1 + n + len(rows))
+    wrong: Reals = np.asarray(1 - found.rows, dtype=np.float32 if right.shape[0] < 2**24 else np.float64)
+    width = 1 + n + len(rows)
+    if wrong.shape[0] * width <= _KEPT:
+        kept = features(wrong)
+        return Units(lambda block: kept[block], found.counts, width)
+    return Units(lambda block: features(wrong[block]), found.counts, width)
 
 
 def mean_phi(sums: Array, n: int) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,11 @@ import numpy as np
 from dissensus.measure.patterns import Patterns, distinct
 from dissensus.measure.special import Array
 from dissensus.measure.table import Codes, Flags, VoteTable, Whole
+
+FEW_ANSWERS = 32
+"""Different answers below which they are counted in columns of their own."""
+
+_CELLS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +62,7 @@ class Tallies:
 
 def tally(table: VoteTable) -> Tallies:
     """Count the votes of each question."""
-    leader, tied = _lead(np.sort(table.codes, axis=1))
+    leader, tied = leaders(table.codes)
     right = table.right.sum(axis=1, dtype=np.int64)
     leads = (right == leader) & (right > 0)
     return Tallies(
@@ -67,6 +73,43 @@ def tally(table: VoteTable) -> Tallies:
         blank=table.blank.sum(axis=1, dtype=np.int64),
         credit=np.where(leads, 1.0 / np.maximum(tied, 1), 0.0),
     )
+
+
+def leaders(codes: Codes) -> tuple[Whole, Whole]:
+    """Votes of the leading answer of each row, and how many answers have that many; blanks (below 0) are no votes.
+
+    Where few answers occur at all they are counted; where many do, each row is sorted.
+    """
+    if int(codes.max(initial=-1)) >= FEW_ANSWERS:
+        return _lead(np.sort(codes, axis=1))
+    leader, tied = (np.zeros(codes.shape[0], dtype=np.int64) for _ in range(2))
+    for rows, votes in _votes(codes):
+        most = votes.max(axis=1)
+        leader[rows] = most
+        tied[rows] = (votes == most[:, None]).sum(axis=1) * (most > 0)
+    return leader, tied
+
+
+def winners(codes: Codes) -> Codes:
+    """The answer that leads each row alone; -1 for a tie, and where all are blank."""
+    found: Codes = np.full(codes.shape[0], -1, dtype=np.int32)
+    for rows, votes in _votes(codes):
+        best = votes.argmax(axis=1)
+        most = np.take_along_axis(votes, best[:, None], axis=1)
+        alone = ((votes == most).sum(axis=1) == 1) & (most[:, 0] > 0)
+        found[rows] = np.where(alone, best, -1)
+    return found
+
+
+def _votes(codes: Codes) -> Iterator[tuple[slice, Whole]]:
+    """Slices of rows, and the votes for each answer in them, shape (slice, answers)."""
+    answers = int(codes.max(initial=0)) + 1
+    step = max(1, _CELLS // answers)
+    for start in range(0, codes.shape[0], step):
+        block = codes[start : start + step]
+        place = np.arange(block.shape[0], dtype=np.int64)[:, None] * (answers + 1) + np.maximum(block, -1) + 1
+        votes = np.bincount(place.ravel(), minlength=block.shape[0] * (answers + 1))
+        yield slice(start, start + step), votes.reshape(-1, answers + 1)[:, 1:]
 
 
 def _lead(ordered: Codes) -> tuple[Whole, Whole]:
