@@ -109,7 +109,7 @@ class Sheet:
         voters, questions: names.
         options: shape (Q,): how many answers a question allows, 0 where not known; None: nowhere known.
         allowed: for each question the answers it allows, where they were listed.
-        groups, strata, stratum_names, costs: see :class:`~dissensus.measure.table.VoteTable`.
+        groups, strata, stratum_names, costs, factors: see :class:`~dissensus.measure.table.VoteTable`.
         format: what the file was read as.
         rows_read, dropped, duplicates, unmatched: rows of the file; those that held nothing; votes that stood in it
             twice; rows of a table of right answers, or questions, that found no partner.
@@ -130,6 +130,7 @@ class Sheet:
     strata: Whole | None = None
     stratum_names: list[str] = field(default_factory=list)
     costs: Mapping[str, float] = field(default_factory=dict)
+    factors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     format: str = ""
     rows_read: int = 0
     dropped: int = 0

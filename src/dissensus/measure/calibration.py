@@ -236,8 +236,8 @@ def top_posterior(voted: Candidates, scores: Array, wrong: Array) -> Array:
 def who_voted(table: VoteTable, voted: Candidates, part: Whole) -> Array:
     """Out-of-part P(right) of the panel's answer by who voted for it; the mean over tied leaders. Shape (Q,).
 
-    Features: votes for, blanks, and for each voter whether it voted for the answer and whether it was blank. The first
-    two carry what all voters share; the others are shrunk, so few labels give the estimate by count.
+    Features: votes for the answer, blanks, and for each voter whether it voted for the answer. The first two carry what
+    all voters share; the others are shrunk, so few labels give the estimate by count.
     """
     leads = voted.leaders(voted.counts())
     rows, answer = np.nonzero(leads)
@@ -245,7 +245,7 @@ def who_voted(table: VoteTable, voted: Candidates, part: Whole) -> Array:
     kinds = np.where(table.blank[rows], 2, voted.local[rows] == answer[:, None]).astype(np.int8)
     found = distinct(kinds)
     features = _features(found.rows, table.n_voters)
-    ridge = np.concatenate([[0.0, _RIDGE_ALL, _RIDGE_ALL], np.full(2 * table.n_voters, _RIDGE_VOTER)])
+    ridge = np.concatenate([[0.0, _RIDGE_ALL, _RIDGE_ALL], np.full(table.n_voters, _RIDGE_VOTER)])
     right = weight * (voted.right[rows] == answer)
     p = np.zeros(len(rows))
     b: Array | None = None
@@ -260,5 +260,4 @@ def who_voted(table: VoteTable, voted: Candidates, part: Whole) -> Array:
 
 def _features(kinds: Whole, n: int) -> Array:
     agree, blank = (kinds == 1).astype(float), (kinds == 2).astype(float)
-    # signs of a direction without variation do not matter: the ridge holds it at 0
-    return np.column_stack([np.ones(len(kinds)), agree.sum(axis=1) / n**0.5, blank.sum(axis=1) / n**0.5, agree, blank])
+    return np.column_stack([np.ones(len(kinds)), agree.sum(axis=1) / n**0.5, blank.sum(axis=1) / n**0.5, agree])

@@ -125,6 +125,9 @@ def factors_of(table: VoteTable, levels: Levels, *, bootstrap: int = 2000, seed:
         if len(kinds) < 2:
             missing.append(f"All voters have the same {name}." if kinds else f"No voter has a {name}.")
             continue
+        if len(kinds) == sum(voter in given for voter in table.voters):
+            missing.append(f"No two voters have the same {name}.")
+            continue
         drawn = drawn or _Drawn(known, pairs, bootstrap, seed)
         found.append(_factor(known, pairs, name, levels, drawn))
     everybody = range(table.n_voters)

@@ -91,6 +91,7 @@ class Scores:
         log_loss: in nats; infinite if a stated 1 was wrong or a stated 0 right.
         auroc: chance that a right answer has the larger value than a wrong one; None if all are right or all wrong.
         bins: behind ``ece_equal_mass``.
+        histogram: how often values in [0, .1), [.1, .2) … [.9, 1] were stated.
     """
 
     mean: float
@@ -102,22 +103,24 @@ class Scores:
     log_loss: float
     auroc: float | None
     bins: tuple[Bin, ...]
+    histogram: tuple[int, ...]
 
 
 def scores_of(p: Array, y: Array, *, bins: int = BINS) -> Scores:
     """Every score of ``p`` for ``y``; raises as :func:`stated`."""
     found = stated(p, y)
-    equal = equal_mass(found, bins)
+    equal, wide = equal_mass(found, bins), fixed(found, bins)
     return Scores(
         mean=float(found.p @ found.many) / found.questions,
         right=found.base,
-        ece=calibration_error(found, fixed(found, bins)),
+        ece=calibration_error(found, wide),
         ece_equal_mass=calibration_error(found, equal),
         ece_debiased=debiased_error(found, equal),
         brier=brier(found),
         log_loss=log_loss(found),
         auroc=auroc(found),
         bins=bars(found, equal),
+        histogram=tuple(round(many) for many in sum_by(wide, found.many, bins)),
     )
 
 

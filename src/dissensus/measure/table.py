@@ -42,6 +42,7 @@ class VoteTable:
         strata: shape (Q,): the part of the table that each question is in; errors are compared inside parts too.
         stratum_names: number of a part to its name.
         costs: voter to what all its answers cost together, where that is known.
+        factors: property of voters (model, family, prompt …) to voter to its level, where that is known.
 
     Raises:
         UsageError: shapes do not fit, there is no voter or no question, or two voters have one name.
@@ -58,6 +59,7 @@ class VoteTable:
     strata: Whole | None = None
     stratum_names: Sequence[str] = ()
     costs: Mapping[str, float] = field(default_factory=dict)
+    factors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check what every estimator relies on."""
@@ -124,6 +126,7 @@ class VoteTable:
             strata=None if self.strata is None else self.strata[keep],
             stratum_names=self.stratum_names,
             costs=self.costs,
+            factors=self.factors,
         )
 
     def columns(self, order: Sequence[int]) -> VoteTable:
@@ -142,6 +145,7 @@ class VoteTable:
             strata=self.strata,
             stratum_names=self.stratum_names,
             costs=self.costs,
+            factors=self.factors,
         )
 
 

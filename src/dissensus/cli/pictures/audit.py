@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dissensus.cli.pictures import error_heatmap, panel_curve, reliability, risk_coverage
+from dissensus.cli.pictures import counting, error_heatmap, panel_curve, reliability, risk_coverage, stated
 from dissensus.measure.audit import Audit
+from dissensus.measure.verdicts import Verdicts
 
 
-def draw_all(found: Audit, folder: Path) -> list[Path]:
-    """Write the pictures that ``found`` has the numbers for, each with its data; returns the paths.
+def draw_all(found: Audit, folder: Path, verdicts: Verdicts | None = None) -> list[Path]:
+    """Write the pictures that ``found`` and ``verdicts`` have the numbers for, each with its data; returns the paths.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -19,7 +20,12 @@ def draw_all(found: Audit, folder: Path) -> list[Path]:
     if found.panel is not None and found.n_voters > 1:
         written += panel_curve.draw(found, folder)
         written += reliability.draw(found, folder)
-        written += risk_coverage.draw(found, folder)
+        written += risk_coverage.draw(found, folder, verdicts)
     if found.errors is not None:
         written += error_heatmap.draw(found, folder)
+    if verdicts is not None and found.n_voters > 1:
+        if verdicts.calibration is not None and verdicts.calibration.ways:
+            written += stated.draw(verdicts, folder)
+        if verdicts.aggregators is not None and verdicts.aggregators.outcomes:
+            written += counting.draw(verdicts, folder)
     return written

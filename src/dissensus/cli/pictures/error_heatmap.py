@@ -54,6 +54,7 @@ def draw(found: Audit, folder: Path, *, name: str = "error_correlation") -> list
                         heat.text(j, i, short(float(phi[i, j]), 2), ha="center", va="center", fontsize=7, color=ink)
         heat.set_title(title)
         figure.colorbar(image, ax=heat, location="bottom", shrink=0.6, label="correlation of errors (phi)")
+        heat.set_anchor("W")  # beside its tree; a colour bar puts its map in the middle
         if tree is not None:
             from scipy.cluster.hierarchy import dendrogram  # type: ignore[import-untyped]
 

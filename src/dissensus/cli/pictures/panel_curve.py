@@ -61,7 +61,7 @@ def draw(found: Audit, folder: Path, *, name: str = "curve") -> list[Path]:
         axes.set_xlabel("voters")
         axes.set_ylabel("share of questions right")
         axes.set_title(title)
-        axes.legend(loc="best", fontsize=8)
+        axes.legend(loc="best", fontsize=8, frameon=True, framealpha=0.9, edgecolor="none")
         style.explain(
             figure,
             f"{found.n_labelled:,} questions; the mean over all choices of n of the {found.n_voters} voters, ties "
