@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -149,6 +150,46 @@ async def test_callables() -> None:
     assert (await callable_check(lambda _q, _a: None)("q", "x")).verdict == "error"
     given = CheckResult(verdict="accepted", detail="said so")
     assert await callable_check(lambda _q, _a: given)("q", "x") is given
+
+
+@pytest.mark.parametrize("ending", [SystemExit, KeyboardInterrupt, StopIteration])
+async def test_a_function_that_would_end_the_program_ends_only_its_own_check(ending: type[BaseException]) -> None:
+    def ends(_question: str, _answer: str) -> bool:
+        raise ending
+
+    verdict = await callable_check(ends)("q", "x")
+    assert (verdict.verdict, ending.__name__ in verdict.detail) == ("error", True)
+
+
+async def test_an_async_function_that_exits_ends_only_its_own_check() -> None:
+    async def ends(_question: str, _answer: str) -> bool:
+        sys.exit(0)
+
+    assert (await callable_check(ends)("q", "x")).verdict == "error"
+
+
+def test_a_function_that_hangs_does_not_keep_python_from_exiting() -> None:
+    source = (
+        "import anyio, time\nfrom dissensus.agents.checks import callable_check\n"
+        "check = callable_check(lambda q, a: time.sleep(600), timeout_s=0.05)\n"
+        "print(anyio.run(check, 'q', 'a').verdict)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "error"
+
+
+async def test_keys_in_what_a_check_prints_are_taken_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "canary-0123456789")
+    monkeypatch.setenv("SOME_PLACE", "here-0123456789")
+    filler = "x" * 1980  # so that the cut falls into the key
+    source = (
+        f"import os\nprint(*os.environ.values())\nprint(os.environ['SOME_API_KEY'] + '{filler}')\nraise SystemExit(1)\n"
+    )
+    verdict = await command_check(program(tmp_path, source))("q", "8")
+    assert verdict.verdict == "rejected"
+    assert "6789" not in verdict.detail
+    shown = await command_check(program(tmp_path, "import os\nprint(*os.environ.values())\n"))("q", "8")
+    assert "canary" not in shown.detail
 
 
 async def test_a_test_file(tmp_path: Path) -> None:

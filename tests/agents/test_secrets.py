@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus.agents.secrets import HIDDEN, Secret, looks_like_secret, refuse_secrets
+from dissensus.agents.secrets import HIDDEN, Secret, hide_keys, looks_like_secret, refuse_secrets
 from dissensus.errors import SpecError
 
 VALUE = "sk-canary-0123456789"
@@ -43,6 +43,16 @@ def test_no_form_of_it_is_left_in_a_text(value: str, before: str, after: str) ->
         if value not in HIDDEN:
             assert value not in hidden.replace(HIDDEN, "\x00")
     assert secret.hide("nothing to see") == "nothing to see" or value in "nothing to see"
+
+
+def test_keys_in_use_and_in_the_environment_are_hidden_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Secret(VALUE, source="a vault")
+    monkeypatch.setenv("OTHER_TOKEN", "canary/9876543210")
+    monkeypatch.setenv("SHORT_TOKEN", "on")
+    monkeypatch.setenv("PLACE", "in-the-garden")
+    text = f"{VALUE} canary/9876543210 {quote('canary/9876543210', safe='')} on in-the-garden"
+    assert hide_keys(text) == f"{HIDDEN} {HIDDEN} {HIDDEN} on in-the-garden"
+    assert repr(kept) == "<key from a vault>"
 
 
 def test_placeholders_are_not_taken_out_of_words() -> None:

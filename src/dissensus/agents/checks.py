@@ -26,8 +26,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
-import anyio.to_thread
 
+from dissensus.agents.secrets import hide_keys
+from dissensus.agents.tools import in_thread
 from dissensus.errors import MissingExtra, SpecError
 from dissensus.script.outcomes import CheckResult
 
@@ -72,7 +73,7 @@ class CommandCheck:
         seconds = round(time.monotonic() - began, 3)
         if status is None:
             return CheckResult(verdict=ERROR, detail=f"did not end within {self.timeout_s:g} s", seconds=seconds)
-        detail = output.decode("utf-8", "replace").strip()[-DETAIL_CHARS:]
+        detail = hide_keys(output.decode("utf-8", "replace")).strip()[-DETAIL_CHARS:]  # before a cut may halve one
         if status in (0, 1):
             return CheckResult(verdict=REJECTED if status else ACCEPTED, detail=detail, seconds=seconds)
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
@@ -83,7 +84,8 @@ class CallableCheck:
     """Calls a Python function, plain or async, with question and answer.
 
     It returns True or False, a ``(bool, detail)`` pair or a CheckResult. A failed ``assert`` in it rejects; any other
-    exception means that it could not judge.
+    exception, ``sys.exit`` included, means that it could not judge. A plain function runs in a thread of its own, and
+    one that hangs is not waited for.
     """
 
     def __init__(self, function: Callable[[str, str], Any], *, name: str, timeout_s: float = TIMEOUT_S) -> None:
@@ -100,12 +102,12 @@ class CallableCheck:
                 if inspect.iscoroutinefunction(self.function):
                     result = await self.function(question, answer)
                 else:
-                    result = await anyio.to_thread.run_sync(self.function, question, answer, abandon_on_cancel=True)
+                    result = await in_thread(lambda: self.function(question, answer))
         except TimeoutError:
             return CheckResult(verdict=ERROR, detail=f"did not end within {self.timeout_s:g} s")
         except AssertionError as problem:
             return CheckResult(verdict=REJECTED, detail=str(problem)[:DETAIL_CHARS])
-        except Exception as problem:  # noqa: BLE001 - a check that breaks must not break the run
+        except (Exception, SystemExit) as problem:  # noqa: BLE001 - a check that breaks must not break the run
             return CheckResult(verdict=ERROR, detail=f"{type(problem).__name__}: {problem}"[:DETAIL_CHARS])
         return _verdict(result, round(time.monotonic() - began, 3))
 

@@ -65,9 +65,7 @@ class Secret:
         self._value = value
         self.source = source
         self.env = env
-        forms = {value, quote(value, safe=""), json.dumps(value)[1:-1], html.escape(value), repr(value.encode())[2:-1]}
-        # the longest first, so that no part of a longer form is left standing
-        self._forms = tuple(sorted(forms, key=len, reverse=True)) if len(value) >= _LEAST_LENGTH else ()
+        self._forms = _forms_of(value)
         _guard_logs(self)
 
     @classmethod
@@ -87,10 +85,7 @@ class Secret:
 
     def hide(self, text: str) -> str:
         """``text`` without the value, in whatever form it was written there."""
-        for form in self._forms:
-            if form in text:
-                text = text.replace(form, HIDDEN)
-        return text
+        return _without(text, self._forms)
 
     def __repr__(self) -> str:
         return f"<key from {self.source}>"
@@ -119,6 +114,35 @@ def refuse_secrets(options: Mapping[str, object], *, where: str = "") -> None:
             refuse_secrets(value, where=path)
         elif isinstance(value, list | tuple):
             refuse_secrets({str(index): item for index, item in enumerate(value)}, where=path)
+
+
+def hide_keys(text: str) -> str:
+    """``text`` without any key in use here and without the value of any environment variable that is named like one.
+
+    For what programs wrote that inherit the environment: they may print all of it.
+    """
+    for secret in tuple(_FILTER.known):
+        text = secret.hide(text)
+    for name, value in os.environ.items():
+        if _SECRET_NAME.search(name):
+            text = _without(text, _forms_of(value.strip()))
+    return text
+
+
+def _forms_of(value: str) -> tuple[str, ...]:
+    """The ways in which ``value`` may be written, the longest first, so that no part of a longer one is left."""
+    if len(value) < _LEAST_LENGTH:
+        return ()
+    bare = repr(value.encode("utf-8", "surrogateescape"))[2:-1]
+    forms = {value, quote(value, safe="", errors="replace"), json.dumps(value)[1:-1], html.escape(value), bare}
+    return tuple(sorted(forms, key=len, reverse=True))
+
+
+def _without(text: str, forms: tuple[str, ...]) -> str:
+    for form in forms:
+        if form in text:
+            text = text.replace(form, HIDDEN)
+    return text
 
 
 class _HideInLogs(logging.Filter):

@@ -149,6 +149,8 @@ async def in_thread(work: Callable[[], Any]) -> Any:
     """The result of ``work``, done in a daemon thread that is not waited for once the caller is cancelled.
 
     A pool would be cheaper, but one stuck call would take a place for good, and would keep Python from exiting.
+    What means the end of the program elsewhere (``SystemExit``, a ``KeyboardInterrupt`` that ``work`` raises itself)
+    is a RuntimeError here: it ends this piece of work and nothing else.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
@@ -166,10 +168,9 @@ async def in_thread(work: Callable[[], Any]) -> Any:
         failure: BaseException | None = None
         try:
             result = work()
-        except (StopIteration, SystemExit) as error:  # asyncio refuses to carry the one, and ends by the other
-            failure = RuntimeError(f"{type(error).__name__}: {error}")
         except BaseException as error:  # noqa: BLE001 - handed to the caller, whatever it is
-            failure = error
+            carried = isinstance(error, Exception) and not isinstance(error, StopIteration)  # asyncio carries no other
+            failure = error if carried else RuntimeError(f"{type(error).__name__}: {error}")
         try:
             loop.call_soon_threadsafe(deliver, result, failure)
         except RuntimeError:  # the loop is closed: nobody waits any more

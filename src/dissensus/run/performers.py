@@ -17,6 +17,7 @@ import anyio.abc
 
 from dissensus.agents.model import Model
 from dissensus.agents.prices import Prices
+from dissensus.agents.secrets import hide_keys
 from dissensus.errors import DissensusError, NotRecorded, ReplayMismatch, RunError
 from dissensus.run.render import Job
 from dissensus.script.calls import Attempt, Call, Extend, Generate, Score
@@ -307,15 +308,17 @@ def _at_most(call: Call) -> tuple[int, int]:
 
 
 def _clean(outcome: Outcome) -> Outcome:
-    """``outcome`` with lone surrogates replaced, so that every text can be written as UTF-8."""
+    """``outcome`` as a record may hold it: lone surrogates replaced, and no key that a tool or a check came by."""
     changed = {}
     for name in ("text", "problem", "detail"):
         text = getattr(outcome, name, None)
-        if isinstance(text, str) and not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError:
-                changed[name] = text.encode("utf-8", "replace").decode()
+        if not isinstance(text, str):
+            continue
+        fit = text if text.isascii() else text.encode("utf-8", "replace").decode()
+        if isinstance(outcome, ToolResult | CheckResult):
+            fit = hide_keys(fit)
+        if fit != text:
+            changed[name] = fit
     return replace(outcome, **changed) if changed else outcome  # type: ignore[arg-type] # they are its own fields
 
 
