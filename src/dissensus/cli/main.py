@@ -12,6 +12,7 @@ import click
 from dissensus.errors import DissensusError
 
 COMMANDS = {
+    "calibrate": "dissensus.cli.calibrate:calibrate",
     "decide": "dissensus.cli.decide:decide",
     "doctor": "dissensus.cli.doctor:doctor",
     "fork": "dissensus.cli.runs:fork",
@@ -25,6 +26,7 @@ COMMANDS = {
 """Name of a command to ``module:attribute``."""
 
 HELP = {
+    "calibrate": "Measure a panel on labelled questions and keep its profile.",
     "decide": "Put a question to a panel and vote.",
     "doctor": "Check this installation.",
     "fork": "Run again from a record with one outcome changed.",
