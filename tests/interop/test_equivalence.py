@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from dissensus.answers import read_answer
 from dissensus.errors import UsageError
 from dissensus.interop.columns import Named
-from dissensus.interop.equivalence import _PLAIN, Sameness, plain_number, tolerance_of
+from dissensus.interop.equivalence import Sameness, plain_number, tolerance_of
 from dissensus.interop.reading import TableRead, read_table
+from dissensus.interop.sniffing import PLAIN_NUMBER
 
 Table = Callable[..., TableRead]
 
@@ -55,6 +56,26 @@ def test_right_answers_that_are_numbers_show_the_kind_and_it_is_said(table: Tabl
     assert plain.report["equivalence"]["kind"] == "exact"
 
 
+def test_a_key_with_a_comma_is_the_number_without(table: Table) -> None:
+    read = table([["70,000", "70000", "195000"], ["5", "5", "6"]])
+    assert read.table.right.tolist() == [[True, False], [True, False]]
+
+
+def test_right_answers_with_units_show_the_kind_too(table: Table) -> None:
+    read = table([["5 h", "300 min", "5 km"], ["3", "3.0", "4"]])
+    assert read.report["equivalence"]["from"] == "sniffed"
+    assert read.table.right.tolist() == [[True, False], [True, False]]
+    names = table([["7 seas", "7 Seas", "5 seas"], ["Oslo", "Oslo", "Rome"]])
+    assert names.report["equivalence"]["kind"] == "exact"
+
+
+def test_a_key_that_nobody_ever_gave_is_asked_about(table: Table) -> None:
+    read = table([["A", "A", "B"]] * 15 + [["B", "B", "A"]] * 15 + [["Z", "A", "B"]])
+    assert any(
+        "The key of 1 question is an answer that no voter ever gave (Z)" in note for note in read.report["notes"]
+    )
+
+
 def test_yes_and_letters_are_found_out_too(table: Table) -> None:
     polar = table([["yes", "Yes.", "No"], ["no", "true", "no"]])
     assert polar.report["equivalence"]["kind"] == "yes-no"
@@ -91,7 +112,7 @@ def test_what_is_no_number_is_blank_with_a_reason(table: Table) -> None:
 def test_a_key_that_cannot_be_read_is_left_out_and_said(table: Table) -> None:
     read = table([["5", "5", "6"], ["abc", "5", "6"]], kind="number")
     assert read.table.labelled.tolist() == [True, False]
-    assert any("1 right answers cannot be read as number" in note for note in read.report["notes"])
+    assert any("1 right answer cannot be read as number" in note for note in read.report["notes"])
 
 
 def test_a_tolerance_joins_near_numbers_and_not_far_ones(table: Table) -> None:
@@ -155,9 +176,9 @@ def test_a_tolerance_is_for_numbers(table: Table) -> None:
         table([["a", "a", "b"]], kind="text", tolerance=tolerance_of("0.1"))
 
 
-@given(st.from_regex(_PLAIN, fullmatch=True))
+@given(st.from_regex(PLAIN_NUMBER, fullmatch=True))
 def test_the_fast_form_of_a_plain_number_is_the_careful_one(text: str) -> None:
-    match = _PLAIN.fullmatch(text)
+    match = PLAIN_NUMBER.fullmatch(text)
     assert match is not None
     assert plain_number(match) == read_answer("number", text).canonical
 

@@ -135,7 +135,7 @@ def test_what_is_no_answer_is_blank_with_its_reason(logs: Callable[..., list[Pat
     assert read.table.right.sum() == 1
     text = " ".join(read.report["notes"])
     assert "2 answers have part of the score" in text
-    assert "1 answers are written like the key but were scored wrong" in text
+    assert "1 answer is written like the key but scored wrong" in text
 
 
 def test_only_flags_are_told_apart_from_answers(logs: Callable[..., list[Path]]) -> None:

@@ -113,7 +113,7 @@ def test_letters_beyond_the_options_are_blank_for_that_reason(write: Write) -> N
 def test_a_key_that_is_not_among_the_options_is_no_key_and_named(write: Write) -> None:
     read = read_table([write("id,n_options,gold,a,b\nq1,3,D,C,C\nq2,3,A,A,B\n")])
     assert gold(read) == [None, "A"]
-    assert "1 keys are not among the options" in notes(read)
+    assert "1 key is not among the options" in notes(read)
     assert "question q1" in notes(read)
 
 
@@ -193,7 +193,7 @@ def test_the_same_vote_twice_counts_once_and_is_reported(write: Write) -> None:
     read = read_table([write(LONG + "1,ada,A,A\n")])
     assert texts(read) == [["A", "B"], ["A", None]]
     assert read.report["duplicates"] == 1
-    assert "1 votes stand in the file twice, each saying the same" in notes(read)
+    assert "1 vote stands in the file twice, each saying the same" in notes(read)
 
 
 @pytest.mark.parametrize("order", [["A", "B"], ["B", "A"]])
@@ -301,8 +301,8 @@ def test_right_answers_are_joined_and_what_finds_no_partner_is_counted(write: Wr
     read = read_table([path], key=key)
     assert gold(read) == ["A", "C", None]
     assert read.report["rows"]["unmatched"] == 2
-    assert "1 right answers belong to no question of the table (9)" in notes(read)
-    assert "1 questions of the table have no right answer in key.csv (3)" in notes(read)
+    assert "1 right answer belongs to no question of the table (9)" in notes(read)
+    assert "1 question of the table has no right answer in key.csv (3)" in notes(read)
 
 
 def test_a_key_with_two_answers_to_one_question_is_refused(write: Write, tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_one_question_is_measured_without_intervals() -> None:
     assert data["panel_minus_best"] == {"diff": 0.0, "se": None, "ci": None, "detectable": None}
     assert data["rho_ci"] is None
     assert all(point["band"] is None for point in data["curve"])
-    assert any("Only 1 questions" in warning for warning in found.warnings)
+    assert any("Only 1 question " in warning for warning in found.warnings)
     assert found.lines()
 
 

@@ -19,18 +19,13 @@ from dissensus.answers import EXACT, KINDS, VERSION, Read, Tolerance, group, mat
 from dissensus.answers.kinds import NO, YES
 from dissensus.errors import UsageError
 from dissensus.interop.sheet import INVALID, Numbered, Sheet, some
+from dissensus.interop.sniffing import AS_WRITTEN, LETTER, PLAIN_NUMBER, kind_shown, letters
 from dissensus.measure.table import Codes, Flags, VoteTable, Whole
+from dissensus.measure.wording import counted
 
-AS_WRITTEN = "exact"
 GIVEN, SNIFFED, DEFAULT, FORMAT = "given", "sniffed", "default", "format"
-
-_NUMBER = re.compile(r"[-+−]?[$€£]?\s?[0-9][0-9,]*(?:\.[0-9]+)?")
-_PLAIN = re.compile(r"(-?)(0|[1-9][0-9]{0,14})(?:\.([0-9]{1,14}))?")
-_DIGIT = re.compile(r"[0-9]")
-_LETTER = re.compile(r"[A-Z]")
-_LOOKED_AT = 300
 _MANY_QUESTIONS = 20
-_FEW_ANSWERS = 10
+_FEW_ANSWERS, _FEW_KEYS = 10, 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,33 +88,8 @@ def _kind(sheet: Sheet, said: Sameness, *, wants_number: bool) -> tuple[str, str
         return said.kind or "number", GIVEN
     if sheet.kind:
         return sheet.kind, FORMAT
-    keys = {sheet.texts[code] for code in np.unique(sheet.gold[sheet.gold >= 0])}
-    others = [text for text in sheet.texts if text not in keys]
-    if not keys or not others:
-        return AS_WRITTEN, DEFAULT
-    if all(map(_NUMBER.fullmatch, keys)):
-        odd = [text for text in others if not _PLAIN.fullmatch(text) and _DIGIT.search(text)]
-        return ("number", SNIFFED) if _most_read("number", odd, ()) else (AS_WRITTEN, DEFAULT)
-    if all(key.casefold() in YES | NO for key in keys):
-        return ("yes-no", SNIFFED) if _most_read("yes-no", others, ()) else (AS_WRITTEN, DEFAULT)
-    if all(map(_LETTER.fullmatch, keys)):
-        odd = [text for text in others if not _LETTER.fullmatch(text)]
-        return ("choice", SNIFFED) if _most_read("choice", odd, _letters(sheet)) else (AS_WRITTEN, DEFAULT)
-    return AS_WRITTEN, DEFAULT
-
-
-def _most_read(kind: str, texts: Sequence[str], options: Sequence[str]) -> bool:
-    """Whether most of ``texts`` can be read as ``kind``, spread over all of them."""
-    looked = texts[:: max(1, len(texts) // _LOOKED_AT)]
-    read = sum(read_answer(kind, text, options=options).canonical is not None for text in looked)
-    return 2 * read > len(looked) > 0
-
-
-def _letters(sheet: Sheet) -> tuple[str, ...]:
-    """Letters for options: as many as the file says, or as the right answers and one-letter answers reach."""
-    most = 0 if sheet.options is None else int(sheet.options.max())
-    seen = [ord(text) - 64 for text in sheet.texts if _LETTER.fullmatch(text)]
-    return tuple(chr(65 + place) for place in range(min(26, max([most, 2, *([] if most else seen)]))))
+    shown = kind_shown(sheet)
+    return shown, DEFAULT if shown == AS_WRITTEN else SNIFFED
 
 
 class _Settling:
@@ -151,6 +121,7 @@ class _Settling:
                 cells, gold = self._numbers(cells, gold)
             texts = list(self.forms)
         unread = (gold < 0) & (sheet.gold >= 0)
+        self._strange_keys(cells, gold, texts)
         cells, gold, options, origin = self._within(cells, gold, texts)
         self._say(unread, (gold < 0) & (sheet.gold >= 0) & ~unread)
         table = VoteTable(
@@ -165,6 +136,7 @@ class _Settling:
             strata=sheet.strata,
             stratum_names=sheet.stratum_names,
             costs=sheet.costs,
+            factors=sheet.factors,
         )
         return table, self._report(texts, origin), self.notes
 
@@ -179,10 +151,10 @@ class _Settling:
         if self.said.canonical is not None:
             form = self.said.canonical(text)
             return self._blank("no answer by the given function") if form is None else self.forms[form]
-        if self.kind == "number" and not self.said.unit and (plain := _PLAIN.fullmatch(text)):
+        if self.kind == "number" and not self.said.unit and (plain := PLAIN_NUMBER.fullmatch(text)):
             return self.forms[plain_number(plain)]
         if self.kind == "choice" and not options:
-            options = _letters(self.sheet)
+            options = letters(self.sheet)
         read = read_answer(self.kind, text, options=options, unit=self.said.unit)
         if read.canonical is None:
             why = read.problem.partition(":")[0]
@@ -280,8 +252,8 @@ class _Settling:
             return cells, gold, *_options_seen(cells, gold, texts)
         known = sheet.options > 0
         keys = {texts[code] for code in np.unique(gold[gold >= 0])}
-        if all(map(_LETTER.fullmatch, keys)):
-            place = np.array([ord(text) - 65 if _LETTER.fullmatch(text) else 99 for text in texts] or [0])
+        if all(map(LETTER.fullmatch, keys)):
+            place = np.array([ord(text) - 65 if LETTER.fullmatch(text) else 99 for text in texts] or [0])
             outside = (cells >= 0) & known[:, None] & (place[np.maximum(cells, 0)] >= sheet.options[:, None])
             no_key = (gold >= 0) & known & (place[np.maximum(gold, 0)] >= sheet.options)
         elif sheet.allowed is not None and self.kind != "choice":
@@ -310,24 +282,37 @@ class _Settling:
         code = self._form(option)
         return list(self.forms)[code] if code >= 0 else option
 
+    def _strange_keys(self, cells: Codes, gold: Codes, texts: list[str]) -> None:
+        """Say which keys no voter ever gave, where few keys are shared by many questions."""
+        keys, times = np.unique(gold[gold >= 0], return_counts=True)
+        if len(gold) < _MANY_QUESTIONS or not 0 < len(keys) <= _FEW_KEYS:
+            return
+        strange = ~np.isin(keys, np.unique(cells))
+        if strange.any():
+            names = some(texts[code] for code in keys[strange])
+            self.notes.append(
+                f"The key of {counted(int(times[strange].sum()), 'question')} is an answer that no voter ever gave "
+                f"({names}): is it among the options?"
+            )
+
     def _say(self, unread: Flags, no_option: Flags) -> None:
         names = self.sheet.questions
         if unread.any():
             which = some(names[q] for q in np.flatnonzero(unread))
-            self.notes.append(
-                f"{int(unread.sum()):,} right answers cannot be read as {self.kind} and are left out as not known "
-                f"(question {which})."
-            )
+            keys = counted(int(unread.sum()), "right answer")
+            self.notes.append(f"{keys} cannot be read as {self.kind}: left out as not known (question {which}).")
         if no_option.any():
             which = some(names[q] for q in np.flatnonzero(no_option))
+            keys = counted(int(no_option.sum()), "key is", "keys are")
             self.notes.append(
-                f"{int(no_option.sum()):,} keys are not among the options of their question, which then has no right "
-                f"answer and is left out of what needs one (question {which}): correct the key."
+                f"{keys} not among the options of the question, which then has no right answer and is left out of "
+                f"what needs one (question {which}): correct the key."
             )
         if self.unitless:
+            times = counted(self.unitless, "time")
             self.notes.append(
-                f"{self.unitless:,} times an answer differs from the key only in a unit that one of the two leaves "
-                "out, or by the tolerance, and counts as right; --unit names the unit."
+                f"{times} an answer differs from the key only in a unit that one of the two leaves out, or by the "
+                "tolerance, and counts as right; --unit names the unit."
             )
         if self.source == SNIFFED:
             self.notes.append(
@@ -371,10 +356,10 @@ def _options_seen(cells: Codes, gold: Codes, texts: list[str]) -> tuple[Whole | 
     few = 2 <= len(keys) <= _FEW_ANSWERS and len(gold) >= _MANY_QUESTIONS
     named = [texts[code] for code in keys] if few else []
     polar = bool(named) and all(text.casefold() in YES | NO for text in named)
-    if not (polar or (named and all(map(_LETTER.fullmatch, named)))):
+    if not (polar or (named and all(map(LETTER.fullmatch, named)))):
         return None, ""
     given = np.unique(cells[cells >= 0])
     seen = {texts[code] for code in given[:1000]} | set(named)
-    options = {text for text in seen if polar or _LETTER.fullmatch(text)}
+    options = {text for text in seen if polar or LETTER.fullmatch(text)}
     many = 2 if polar else max(ord(text) - 64 for text in options)
     return np.full(len(gold), many, dtype=np.int64), "the answers seen"

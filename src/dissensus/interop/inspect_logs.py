@@ -11,7 +11,7 @@ import struct
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from dissensus.errors import MissingExtra, SpecError
 from dissensus.interop.columns import Named
 from dissensus.interop.scored import Scored, sheet_of, verdict_of
 from dissensus.interop.sheet import Sheet, some
+from dissensus.measure.wording import counted
 
 ZSTANDARD = 93
 """Number of the compression in a zip."""
@@ -83,6 +84,7 @@ def read_inspect(paths: list[Path], named: Named, scorer: str = "") -> Sheet:
     gold: dict[str, str] = {}
     options: dict[str, int] = {}
     partial = dropped = 0
+    models: dict[str, str] = {}
     notes: list[str] = []
     used: set[str] = set()
     for log in logs:
@@ -107,17 +109,20 @@ def read_inspect(paths: list[Path], named: Named, scorer: str = "") -> Sheet:
                 gold.setdefault(question, target.strip())
             if sample.choices:
                 options[question] = len(sample.choices)
+            models[voter] = log.head.eval.model or name
             vote, some_credit = _vote(question, voter, sample, chosen, log.path)
             partial += some_credit
             votes.append(vote)
     if not votes:
         raise SpecError("The log holds no sample.", path=str(files[0]) if files else "", next_step="Look at the log.")
     if partial:
-        notes.append(f"{partial:,} answers have part of the score; only a full score counts as right.")
+        notes.append(
+            f"{counted(partial, 'answer has', 'answers have')} part of the score; only a full score counts as right."
+        )
     repeated = [model for (_, model), times in per_model.items() if times > 1]
     if repeated:
         notes.append(f"Several logs of {some(sorted(set(repeated)))}: each is a voter of its own.")
-    return sheet_of(
+    sheet = sheet_of(
         votes,
         gold,
         options=options,
@@ -127,6 +132,7 @@ def read_inspect(paths: list[Path], named: Named, scorer: str = "") -> Sheet:
         dropped=dropped,
         notes=notes,
     )
+    return replace(sheet, factors={"model": models} if len(set(models.values())) < len(models) else {})
 
 
 def _logs(folder: Path) -> Iterator[Path]:

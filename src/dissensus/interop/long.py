@@ -11,10 +11,12 @@ import numpy as np
 
 from dissensus.errors import SpecError
 from dissensus.interop.columns import ANSWERED, Named, Roles
+from dissensus.interop.factors import Traits
 from dissensus.interop.rows import Rows
 from dissensus.interop.sheet import ABSENT, CONFLICT, Coder, Numbered, Sheet, numbered, repeated
 from dissensus.interop.wide import Options, as_text
 from dissensus.measure.table import Codes, Whole
+from dissensus.measure.wording import counted
 
 
 class Facts:
@@ -76,6 +78,7 @@ class _Reading:
         self.counts, self.lists = Facts("number of options", path), Facts("list of options", path)
         self.spent: dict[int, float] = {}
         self.unpaid: set[int] = set()
+        self.traits = Traits(roles.factors)
         self.read = self.dropped = 0
 
     def take(self, line: int, block: Sequence[Sequence[Any]]) -> None:
@@ -92,6 +95,7 @@ class _Reading:
                 code if (status := as_text(said)).lower() in ANSWERED else self.coder.blank(status)
                 for code, said in zip(cells, block[roles.status], strict=True)
             ]
+        self.traits.take(who, block, None if roles.sample is None else block[roles.sample])
         if roles.sample is not None:
             who = [f"{name}#{as_text(sample)}" for name, sample in zip(who, block[roles.sample], strict=True)]
         turns = [0.0] * size if roles.round is None else self._rounds(line, block[roles.round])
@@ -185,6 +189,7 @@ class _Reading:
             strata=strata,
             stratum_names=parts,
             costs={name: self.spent[v] for name, v in self.voters.items() if v in self.spent and v not in self.unpaid},
+            factors=self.traits.levels(self.voters),
             question_column=rows.header[roles.question or 0].strip(),
             format=f"{rows.format}, one row a vote",
             rows_read=self.read + rows.dropped,
@@ -219,12 +224,13 @@ class _Reading:
         conflicts = placed.conflicts
         if placed.duplicates:
             said = "" if len(conflicts) else ", each saying the same"
-            yield f"{placed.duplicates:,} votes stand in the file twice{said}: one voter has one vote; one is counted."
+            twice = counted(placed.duplicates, "vote stands", "votes stand")
+            yield f"{twice} in the file twice{said}: one voter has one vote; one is counted."
         if len(conflicts):
             question, voter = self.names[int(conflicts[0]) // n], list(self.voters)[int(conflicts[0]) % n]
             yield (
-                f"{len(conflicts):,} times a voter answered one question differently; neither answer can be counted, "
-                f"and the cell is blank (question {question}, voter {voter}, …)."
+                f"{counted(len(conflicts), 'time')} a voter answered one question differently; neither answer can be "
+                f"counted, and the cell is blank (question {question}, voter {voter}, …)."
             )
         if self.roles.sample is not None:
             yield "Each sample of a voter is counted as a voter of its own."

@@ -17,6 +17,7 @@ from dissensus.interop.flags import as_flags
 from dissensus.interop.rows import Rows
 from dissensus.interop.sheet import Sheet, some
 from dissensus.measure.table import VoteTable
+from dissensus.measure.wording import counted
 
 _AS_GIVEN = Named()
 _FOUND_OUT = Sameness()
@@ -214,10 +215,12 @@ def with_key(sheet: Sheet, path: Path, named: Named) -> Sheet:
     without = int((keys < 0).sum())
     notes = []
     if unused:
-        notes.append(f"{len(unused):,} right answers belong to no question of the table ({some(unused)}).")
+        lost = counted(len(unused), "right answer belongs", "right answers belong")
+        notes.append(f"{lost} to no question of the table ({some(unused)}).")
     if without:
         missing = (name for name, code in zip(sheet.questions, keys, strict=True) if code < 0)
-        notes.append(f"{without:,} questions of the table have no right answer in {path.name} ({some(missing)}).")
+        open_ = counted(without, "question of the table has", "questions of the table have")
+        notes.append(f"{open_} no right answer in {path.name} ({some(missing)}).")
     return replace(
         sheet,
         gold=keys,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dissensus.answers import matches_gold
 from dissensus.errors import SpecError
 from dissensus.interop.columns import Named
+from dissensus.interop.factors import Traits
 from dissensus.interop.scored import Scored, sheet_of
 from dissensus.interop.sheet import Sheet, some
+from dissensus.measure.wording import counted
 from dissensus.record.event import Event
 from dissensus.record.opening import open_record
 from dissensus.record.store import Store
@@ -36,6 +39,7 @@ def read_records(paths: list[Path], named: Named) -> Sheet:
     groups: dict[str, str] = {}
     times: Counter[str] = Counter()
     unfinished: list[str] = []
+    traits = Traits({"model": 0, "style": 1})
     for path in files:
         with open_record(path) as store:
             head, decision = _ends(store)
@@ -59,6 +63,7 @@ def read_records(paths: list[Path], named: Named) -> Sheet:
             voter = ballot.get("stands_in_for") or ballot["agent"]
             if not named.voters or voter in named.voters:
                 votes.append(_vote(name, voter, ballot, question, choices))
+                traits.take([voter], [[ballot.get("model")], [ballot.get("style")]], None)
     if not votes:
         raise SpecError(
             "There is no record with ballots.",
@@ -67,8 +72,9 @@ def read_records(paths: list[Path], named: Named) -> Sheet:
         )
     notes = []
     if unfinished:
-        notes.append(f"{len(unfinished):,} records have no decision and are left out ({some(unfinished)}).")
-    return sheet_of(
+        lost = counted(len(unfinished), "record without a decision is", "records without a decision are")
+        notes.append(f"{lost} left out ({some(unfinished)}).")
+    sheet = sheet_of(
         votes,
         gold,
         options=options,
@@ -78,6 +84,7 @@ def read_records(paths: list[Path], named: Named) -> Sheet:
         dropped=len(unfinished),
         notes=notes,
     )
+    return replace(sheet, factors=traits.shared(sheet.voters))
 
 
 def _records(folder: Path) -> list[Path]:

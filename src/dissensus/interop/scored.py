@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from dissensus.interop.flags import NOTE, RIGHT, WRONG
 from dissensus.interop.sheet import ABSENT, CONFLICT, Coder, Numbered, Sheet, repeated, some
 from dissensus.measure.table import Whole
+from dissensus.measure.wording import counted
 
 LONG_TEXT = 200
 """Median length of answers from which on they are whole texts rather than answers."""
-
-RIGHT, WRONG = "right", "wrong"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +134,13 @@ def _groups(names: list[str], groups: Mapping[str, str]) -> Whole | None:
 
 def _notes(answered: list[Scored], conflicts: int, clashes: int, *, flags: bool) -> Iterable[str]:
     if flags:
-        yield (
-            "Only right or wrong is known, not the answers: the majority of these is a lower bound of the plurality, "
-            "and nothing can be said of equal wrong answers."
-        )
+        yield NOTE
     if conflicts:
-        yield f"{conflicts:,} times a voter answered one question differently; neither counts, and the cell is blank."
+        times = counted(conflicts, "time")
+        yield f"{times} a voter answered one question differently; neither counts, and the cell is blank."
     if clashes:
-        yield f"{clashes:,} answers are written like the key but were scored wrong; they count as wrong."
+        alike = counted(clashes, "answer is", "answers are")
+        yield f"{alike} written like the key but scored wrong, and counted as wrong."
     lengths = [len(vote.answer) for vote in answered if vote.answer]
     if lengths and statistics.median(lengths) > LONG_TEXT:
         yield (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dissensus.measure.audit import Audit, Errors, Panel
-from dissensus.measure.wording import between, hundredths, p_value, percent, short, tiny
+from dissensus.measure.wording import between, counted, hundredths, p_value, percent, short, tiny
 
 _SIZES = (3, 5, 7, 9, 11, 15, 21, 31, 43, 51)
 _FIRST = 34
@@ -17,11 +17,10 @@ def lines_of(found: Audit) -> list[str]:
 
 
 def _lines(found: Audit) -> Iterator[str]:
-    voters = f"{found.n_voters} voter{'s' if found.n_voters > 1 else ''}"
-    questions = f"{found.n_questions:,} question{'s' if found.n_questions > 1 else ''}"
     blank = sum(found.blanks.values())
-    blanks = f", {blank:,} cells blank" if blank else ""
-    yield f"{voters}, {questions}, {found.n_labelled:,} with a right answer{blanks}"
+    blanks = f", {counted(blank, 'cell')} blank" if blank else ""
+    questions = f"{counted(found.n_questions, 'question')}, {found.n_labelled:,} with a right answer"
+    yield f"{counted(found.n_voters, 'voter')}, {questions}{blanks}"
     panel, errors = found.panel, found.errors
     if panel is None:
         yield from _unlabelled(found)
@@ -97,10 +96,12 @@ def _unanimous(found: Audit, panel: Panel) -> str:
         return f"unanimous never: no question on which all {found.n_voters} gave one answer"
     share = unanimous.share_wrong
     if not unanimous.wrong:
-        text = f"unanimous {unanimous.count:,} times, never wrong: at most {percent(share.at_most or 0.0)} (95 %)"
+        text = (
+            f"unanimous {counted(unanimous.count, 'time')}, never wrong: at most {percent(share.at_most or 0.0)} (95 %)"
+        )
     else:
         interval = f"[{hundredths(share.low or 0.0)}, {hundredths(share.high or 0.0)}]"
-        text = f"unanimous {unanimous.count:,} times, wrong {percent(share.rate or 0.0)} {interval}"
+        text = f"unanimous {counted(unanimous.count, 'time')}, wrong {percent(share.rate or 0.0)} {interval}"
     if unanimous.independent_claim is None:
         return text
     return f"{text}   (independent voters: {tiny(unanimous.independent_claim)})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dissensus.measure.audit import Audit, Errors, Panel
-from dissensus.measure.wording import listed, percent, short
+from dissensus.measure.wording import counted, listed, percent, short
 
 FEW = 100
 """Questions below which intervals are wide and, near 0 and 1, too narrow."""
@@ -29,10 +29,8 @@ def _all(found: Audit) -> Iterator[str]:
             "answers of some questions to measure it."
         )
     elif found.n_labelled < found.n_questions:
-        yield (
-            f"{found.n_questions - found.n_labelled:,} questions have no right answer: all figures but the blanks are "
-            f"over the other {found.n_labelled:,}."
-        )
+        without = counted(found.n_questions - found.n_labelled, "question has", "questions have")
+        yield f"{without} no right answer: all figures but the blanks are over the other {found.n_labelled:,}."
     if found.n_distinct < found.n_labelled:
         yield (
             f"{found.n_labelled:,} questions are {found.n_distinct:,} different ones, some asked again: intervals draw "
@@ -65,9 +63,10 @@ def _blank(found: Audit) -> Iterator[str]:
 
 def _of_errors(found: Audit, errors: Errors) -> Iterator[str]:
     if errors.phi_mean is not None and errors.together < FEW_TOGETHER:
+        few = counted(errors.together, "question")
         yield (
-            f"At least two voters erred together on {errors.together:,} questions only: correlation and effective "
-            "voters rest on these, and their intervals are too narrow."
+            f"At least two voters erred together on {few} only: correlation and effective voters rest on these, and "
+            "their intervals are too narrow."
         )
     if errors.phi_mean is None:
         yield "The correlation of errors is not defined: every voter is always right or always wrong."
@@ -101,7 +100,8 @@ def _of_panel(found: Audit, panel: Panel) -> Iterator[str]:
             text += f": {found.n_distinct:,} show a difference of about {percent(best.detectable)} or more"
         yield text + "."
     if found.n_distinct < FEW:
-        yield f"Only {found.n_distinct:,} questions with a right answer: all intervals are wide, trust none alone."
+        only = counted(found.n_distinct, "question")
+        yield f"Only {only} with a right answer: all intervals are wide, and none is to be trusted alone."
     wrong = (1 - (panel.plurality.rate or 0.0)) * found.n_labelled
     if found.n_distinct >= FEW and wrong < FEW_ERRORS:
         yield f"The panel was wrong about {wrong:.0f} times: intervals of differences and correlations are too narrow."
@@ -115,6 +115,6 @@ def _of_panel(found: Audit, panel: Panel) -> Iterator[str]:
     if against:
         names = [doubt.question for doubt in panel.review.listed if doubt.reason == "unanimous against the key"]
         yield (
-            f"All voters agree against the key on {against:,} question{'s' if against > 1 else ''} "
+            f"All voters agree against the key on {counted(against, 'question')} "
             f"({listed(names[:6], more=against - min(6, len(names)))}): look at the key before blaming the voters."
         )

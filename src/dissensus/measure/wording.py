@@ -49,6 +49,11 @@ def tiny(value: float) -> str:
     return f"{mantissa}e{int(exponent)}" if value else "0"
 
 
+def counted(number: int, one: str, more: str = "") -> str:
+    """``1 vote``, ``2,000 votes``; ``more`` where an s is not enough."""
+    return f"{number:,} {one if number == 1 else more or one + 's'}"
+
+
 def listed(names: Sequence[str], *, more: int = 0) -> str:
     """``a, b and c``; with ``more``, ``a, b and 7 more``."""
     if more > 0:
