@@ -345,7 +345,7 @@ async def test_a_record_that_was_begun_is_finished(tmp_path: Path) -> None:
         events = list(store.read())
     for cut in range(1, len(events)):
         folder = tmp_path / str(cut)
-        path = study(folder, panel()).paths(questions[0])[0]
+        path = next(study(folder, panel()).paths(questions[0]))
         with open_record(path, "x") as store:
             store.append([draft_of(event) for event in events[:cut]])
         again, calls = await go(folder, panel(), questions)
@@ -358,14 +358,14 @@ async def test_a_record_that_was_begun_is_finished(tmp_path: Path) -> None:
 @pytest.mark.anyio
 async def test_a_record_that_cannot_be_gone_on_with_is_left_and_the_question_asked_beside_it(tmp_path: Path) -> None:
     first, second = question(1), question(2)
-    paths = study(tmp_path, panel()).paths(first)
-    paths[0].write_text("no record at all")
-    with open_record(study(tmp_path, panel()).paths(second)[0], "x"):
+    spoilt = next(study(tmp_path, panel()).paths(first))
+    spoilt.write_text("no record at all")
+    with open_record(next(study(tmp_path, panel()).paths(second)), "x"):
         pass  # killed before its first event
     done, calls = await go(tmp_path, panel(), [first, second])
     assert calls == 6
     assert [Path(one.record).name.endswith("-2.db") for one in done] == [True, False]
-    assert paths[0].read_text() == "no record at all"
+    assert spoilt.read_text() == "no record at all"
     assert (await go(tmp_path, panel(), [first, second]))[1] == 0
 
 

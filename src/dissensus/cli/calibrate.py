@@ -152,14 +152,13 @@ class _Plan:
         before = f"{done:,} of {len(self.questions):,} questions are done and are not asked again. " if done else ""
         click.echo(before + found.text(), err=True)
         if self.left_out:
-            click.echo(f"{self.left_out:,} questions without a right answer are left out.", err=True)
+            click.echo(_left_out(self.left_out), err=True)
 
     async def _ask(self, study: Study, cast: Cast) -> list[Asked]:
         from dissensus.cli.progress import Bar
         from dissensus.study.asking import ask_all
 
-        known = sum(study.found(question) is not None for question in self.questions)
-        with Bar("questions", total=len(self.questions), done=known) as bar:
+        with Bar("questions", total=len(self.questions), done=self.estimate["done"]) as bar:
             on_done: Callable[[Asked], None] = lambda asked: bar.add(int(asked.new))  # noqa: E731
             try:
                 asked = await ask_all(study, cast, self.questions, on_done=on_done)
@@ -179,7 +178,7 @@ class _Plan:
         from dissensus.study.calibrate import profile_of
         from dissensus.study.profile import write_profile
 
-        notes = [f"{self.left_out:,} questions without a right answer were left out."] if self.left_out else []
+        notes = [_left_out(self.left_out)] if self.left_out else []
         made = {
             "date": time.strftime("%Y-%m-%d", time.gmtime()),
             "seed": self.flags["seed"],
@@ -200,6 +199,12 @@ def _sizes(text: str) -> tuple[int, ...]:
     if any(size < 1 for size in sizes):
         raise UsageError(f"The sizes {text!r} cannot be read.", next_step="Write them as --sizes 3,5,9.")
     return sizes
+
+
+def _left_out(number: int) -> str:
+    if number == 1:
+        return "1 question without a right answer is left out."
+    return f"{number:,} questions without a right answer are left out."
 
 
 def _refuse_weights(description: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ begun is finished; what cannot be finished, or lost calls to a dead server, is a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,9 @@ from dissensus.study.panel_digest import digest_of
 
 LOST = (TransportFailure.kind, BudgetExhausted.kind)
 """Outcomes that say nothing of an agent: the call did not come about. Such a question is asked again next time."""
+
+MOST_RECORDS = 1000
+"""Records of one question, most of them cut or lost."""
 
 DEAD_AFTER = 3
 """Questions in a row on which no call came about, after which a study stops."""
@@ -84,10 +87,11 @@ class Study:
                 return asked
         return None
 
-    def paths(self, question: Question) -> Sequence[Path]:
+    def paths(self, question: Question) -> Iterator[Path]:
         """Records that may hold the question, in the order in which they are tried."""
         stem = self.stem(question)
-        return [Path(f"{stem}.db"), *(Path(f"{stem}-{number}.db") for number in range(2, 1000))]
+        yield Path(f"{stem}.db")
+        yield from (Path(f"{stem}-{number}.db") for number in range(2, MOST_RECORDS))
 
 
 async def ask_all(
