@@ -477,6 +477,80 @@ def test_an_interrupted_run_says_how_to_go_on(here: Path, monkeypatch: pytest.Mo
     assert f"dissensus resume {record.relative_to(here)}" in result.stderr
 
 
+def test_an_interrupted_file_says_what_was_not_asked(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dissensus.run import casting
+
+    honest = casting.run_procedure
+
+    async def interrupted(**what: Any) -> Decision:
+        if what["settings"]["question"]["text"] == "b?":
+            raise KeyboardInterrupt
+        return await honest(**what)
+
+    monkeypatch.setattr("dissensus.run.casting.run_procedure", interrupted)
+    file = write_lines(here, {"question": PENS}, {"question": "b?"}, {"question": "c?"}, {"question": "d?"})
+    result = run("decide", "--file", file, "--panel", "panel.yaml", "--json")
+    assert result.exit_code == 130
+    assert "the last 2 of 4 questions, from “c?” on" in result.stderr
+    assert [one["answer"] for one in json.loads(result.stdout)] == ["8 EUR"]
+
+
+def decided_into(here: Path, sink: str, *arguments: str, **env: str) -> tuple[int, str]:
+    """Exit code and stderr of `decide` whose output goes to ``sink``, as a shell would have it."""
+    program = f"{sys.executable} -c 'from dissensus.cli.main import main; main()' decide"
+    line = f"{program} {' '.join(arguments)} --panel panel.yaml {sink}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["/bin/bash", "-c", line],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, **env},
+    )
+    return done.returncode, done.stderr
+
+
+def test_a_reader_that_has_gone_is_no_error_unless_questions_are_left(here: Path) -> None:
+    assert decided_into(here, "| true", "what?") == (0, "")
+    file = write_lines(here, *({"question": f"{number}?"} for number in range(3)))
+    code, told = decided_into(here, "| true", "--file", file)
+    assert (code, "Not asked: the last 2 of 3 questions" in told) == (3, True)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_output_onto_a_full_disk_is_one_sentence(here: Path) -> None:
+    code, told = decided_into(here, "> /dev/full", "what?")
+    assert code == 3
+    assert told.startswith("error: The output cannot be written: No space left on device.")
+    assert "Traceback" not in told
+    assert len(list((here / "runs").glob("*.db"))) == 1
+
+
+def test_a_closed_standard_input_holds_no_question(here: Path) -> None:
+    code, told = decided_into(here, "<&-", "--file", "-")
+    assert (code, "holds no question" in told) == (2, True)
+
+
+def test_no_color_is_heeded_on_a_terminal(here: Path) -> None:
+    for value, coloured in (("", True), ("1", False)):
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-c", "from dissensus.cli.main import main; main()", "decide", "what?", "--panel"]
+        environment = {**os.environ, "NO_COLOR": value, "TERM": "xterm"}
+        process = subprocess.Popen(
+            [*command, "panel.yaml"], stdout=theirs, stderr=subprocess.PIPE, cwd=here, env=environment
+        )
+        os.close(theirs)
+        written = b""
+        with contextlib.suppress(OSError):
+            while more := os.read(ours, 65536):
+                written += more
+        os.close(ours)
+        process.communicate(timeout=60)
+        assert b"decided: 2 of 3 votes" in written
+        assert (b"\x1b[" in written) is coloured
+
+
 def test_a_run_that_breaks_does_not_keep_the_other_questions_from_theirs(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,21 @@ def test_replay_of_a_folder_takes_every_record(record: Path) -> None:
     assert [document["decision"]["answer"] for document in documents] == ["8 EUR", "9"]
 
 
+def test_a_record_that_cannot_be_replayed_does_not_keep_others_from_it(record: Path) -> None:
+    cut, none = record.with_name("a-cut.db"), record.with_name("b-none.db")
+    with open_record(record) as store, open_record(cut, "x", run_id=store.run_id) as left:
+        left.adopt(list(store.rows(1, 8)), dict(store.blobs()))
+    with open_record(none, "x"):
+        pass
+    result = run("replay", record.parent, "--json")
+    assert result.exit_code == 3
+    told = json.loads(result.stdout)
+    assert [("error" in one, one["identical"]) for one in told] == [(True, False), (True, False), (False, True)]
+    assert f"dissensus resume {cut}" in result.stderr
+    assert f"{none}: The record holds no event" in result.stderr
+    assert run("resume", none).exit_code == 3
+
+
 def test_replay_says_when_a_decision_no_longer_follows(record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from dissensus.run import runs
     from dissensus.script.decisions import Decision
@@ -82,6 +97,25 @@ def test_fork_at_an_event_that_is_no_reply_says_which_are(record: Path) -> None:
     result = run("fork", record, "--at", 1, "--replace", "x")
     assert result.exit_code == 2
     assert str(outcome_of(record, "ada/ask/ada")) in result.stderr
+
+
+def test_a_replacement_that_no_record_can_hold_makes_no_record(record: Path) -> None:
+    result = run("fork", record, "--at", outcome_of(record, "ben/ask/ben"), "--replace", "\udcff")
+    assert (result.exit_code, "not valid UTF-8" in result.stderr) == (2, True)
+    assert list(record.parent.glob("*fork*")) == []
+
+
+@pytest.mark.parametrize("command", ["resume", "fork"])
+def test_what_is_interrupted_says_how_to_go_on(record: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def interrupted(*_what: object, **_more: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"dissensus.run.casting.{command}_from", interrupted)
+    more = ("--at", 9, "--replace", "Answer: 9") if command == "fork" else ()
+    result = run(command, record, *more)
+    assert result.exit_code == 130
+    left = record if command == "resume" else record.with_name("run-fork-9.db")
+    assert f"dissensus resume {left}" in result.stderr
 
 
 def test_resume_finishes_a_cut_record(record: Path, tmp_path: Path) -> None:

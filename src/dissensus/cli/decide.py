@@ -136,7 +136,7 @@ def decide(question: str | None, *, file: str | None, record: str, as_json: bool
     """
     import anyio
 
-    from dissensus.cli.readout import exit_code, show, show_json
+    from dissensus.cli.readout import FAILED, exit_code, show, show_json
 
     questions = _questions(question, file, flags)
     if file is not None and len(questions) > 1 and record.endswith(".db"):
@@ -146,9 +146,14 @@ def decide(question: str | None, *, file: str | None, record: str, as_json: bool
     session = _Session(record=Path(record), as_json=as_json, several=file is not None)
     try:
         anyio.run(_decide_all, session, questions, flags)
+    except BrokenPipeError:  # nobody reads any more
+        if session.tell_rest(questions):
+            raise SystemExit(FAILED) from None
+        raise
     except (KeyboardInterrupt, StorageError):
         if session.current:
             click.echo(f"The run can be finished with: dissensus resume {session.current}", err=True)
+        session.tell_rest(questions)
         if as_json and session.done:
             show_json([done.document() for done in session.done])
         raise
@@ -202,6 +207,17 @@ class _Session:
             if question.gold is not None:
                 say(gold_line(question.gold, equal=bool(one.equal)))
             say("")
+
+    def tell_rest(self, questions: Sequence[Question]) -> int:
+        """Say which questions of a file were not asked, and return how many."""
+        from dissensus.cli.readout import clean, say
+
+        rest = questions[len(self.done) + bool(self.current) :]
+        if rest:
+            first = clean(rest[0].text)[:80]
+            say(f"Not asked: the last {len(rest)} of {len(questions)} questions, from “{first}” on.", err=True)
+            say("Ask them with a file of these lines alone; what was decided stays in its records.", err=True)
+        return len(rest)
 
     def summarize(self) -> None:
         from dissensus.cli.readout import say, summary

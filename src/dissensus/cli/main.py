@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -39,7 +41,12 @@ HELP = {
 }
 """The line of each command in ``--help``, so that help imports none of them."""
 
-INTERRUPTED = 130
+INCOMPLETE, INTERRUPTED = 3, 130
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+
+
+class _ReaderGoneError(Exception):
+    """Whoever read our output has gone. It is no OSError, so that click leaves it to us."""
 
 
 class LazyGroup(click.Group):
@@ -63,6 +70,15 @@ class LazyGroup(click.Group):
         """Write the list of commands without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, HELP[name]) for name in self.list_commands(ctx)])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was named, without colours where ``NO_COLOR`` is set."""
+        if os.environ.get("NO_COLOR"):
+            ctx.color = False
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise _ReaderGoneError from None
 
     def main(
         self,
@@ -88,9 +104,16 @@ class LazyGroup(click.Group):
         except click.ClickException as error:
             error.show()
             sys.exit(error.exit_code)
-        except BrokenPipeError:  # the reader of our output has gone: no error of ours
+        except _ReaderGoneError:  # as after `| head`: no error of ours
             sys.stdout = None
             sys.exit(0)
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            sys.stdout = None
+            click.echo(f"error: The output cannot be written: {error.strerror}.", err=True)
+            click.echo("Make room. Runs that ended are whole in their records: dissensus record show RECORD", err=True)
+            sys.exit(INCOMPLETE)
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -72,7 +72,7 @@ def read_questions(path: str) -> list[Question]:
 
 def _bytes(path: str) -> bytes:
     if path == "-":
-        return sys.stdin.buffer.read(MOST_BYTES + 1)
+        return sys.stdin.buffer.read(MOST_BYTES + 1) if sys.stdin is not None else b""  # it may be closed
     try:
         with Path(path).open("rb") as file:
             return file.read(MOST_BYTES + 1)

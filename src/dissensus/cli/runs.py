@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dissensus.errors import UsageError
+from dissensus.errors import DissensusError, UsageError
 
 SAME, DIFFERS = 0, 1
 
@@ -18,13 +20,26 @@ SAME, DIFFERS = 0, 1
 def replay(records: tuple[Path, ...], *, as_json: bool) -> None:
     """Recompute the decision of each of RECORDS from what is recorded: no model, no network.
 
-    Exit code 1 if a decision no longer follows from its record.
+    Exit code 1 if a decision no longer follows from its record. Of several records, one that cannot be replayed does
+    not keep the others from it.
     """
     from dissensus.run.runs import replay as run_again
 
     found: list[dict[str, Any]] = []
-    for path in _records(records):
-        result = run_again(path)
+    codes: list[int] = []
+    paths = _records(records)
+    for path in paths:
+        try:
+            result = run_again(path)
+        except DissensusError as problem:
+            if len(paths) == 1:
+                raise
+            codes.append(problem.exit_code)
+            found.append({"record": str(path), "identical": False, "error": problem.message})
+            where = "" if str(path) in problem.message else f"{path}: "
+            click.echo(f"error: {where}{problem}", err=True)
+            continue
+        codes.append(SAME if result.identical else DIFFERS)
         found.append(
             {
                 "record": str(path),
@@ -42,8 +57,8 @@ def replay(records: tuple[Path, ...], *, as_json: bool) -> None:
                 click.echo(f"  recorded  {result.recorded.status}: {result.recorded.answer}")
     if as_json:
         _print_json(found if len(found) > 1 else found[0])
-    if not all(one["identical"] for one in found):
-        raise SystemExit(DIFFERS)
+    if code := max(codes):
+        raise SystemExit(code)
 
 
 @click.command()
@@ -56,7 +71,8 @@ def resume(record: Path, *, as_json: bool) -> None:
     from dissensus.cli.readout import exit_code, show
     from dissensus.run.casting import resume_from
 
-    decision = anyio.run(resume_from, record)
+    with _can_go_on(record):
+        decision = anyio.run(resume_from, record)
     show(decision, as_json=as_json)
     raise SystemExit(exit_code(decision))
 
@@ -84,10 +100,23 @@ def fork(record: Path, *, at: int, text: str, reuse: str, output: Path | None, a
     from dissensus.cli.readout import exit_code, show
     from dissensus.run.casting import fork_from
 
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise UsageError("The replacement is not valid UTF-8 text.", next_step="Type it as UTF-8.")
     path = output or _beside(record, at)
-    decision = anyio.run(lambda: fork_from(record, path, at=at, text=text, reuse=reuse))
+    with _can_go_on(path):
+        decision = anyio.run(lambda: fork_from(record, path, at=at, text=text, reuse=reuse))
     show(decision, as_json=as_json)
     raise SystemExit(exit_code(decision))
+
+
+@contextlib.contextmanager
+def _can_go_on(record: Path) -> Iterator[None]:
+    """Say how to finish the run in ``record`` if it is interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo(f"The run can be finished with: dissensus resume {record}", err=True)
+        raise
 
 
 def _records(paths: tuple[Path, ...]) -> list[Path]:

@@ -271,8 +271,17 @@ async def _play(head: Head, journal: Journal, performer: Performer, script: Scri
 
 
 def head_of(events: Sequence[Event]) -> Head:
-    """What the first event says. Raises :class:`~dissensus.errors.RecordDamaged` if it is none of a run."""
-    if not events or events[0].kind != "run":
+    """What the first event says.
+
+    Raises :class:`~dissensus.errors.RecordDamaged` if it is none of a run, :class:`~dissensus.errors.RunError` if there
+    is none yet.
+    """
+    if not events:
+        raise RunError(
+            "The record holds no event: its run was stopped before it began.",
+            next_step="Start the run again; this file can be deleted.",
+        )
+    if events[0].kind != "run":
         raise RecordDamaged("The record does not begin with the settings of a run.", seq=1)
     return msgspec.convert(dict(events[0].body), Head)
 
