@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+_MOST_DIGITS = 9
+"""Digits beyond which a number is taken for whole: the rounding of sums."""
+
 
 def short(value: float | None, digits: int = 3) -> str:
-    """A share or a correlation without its leading zero: ``.673``, ``-.36``, ``1``; ``not defined`` for None."""
+    """A share or a correlation without its leading zero: ``.673``, ``-.36``, ``1``; ``not defined`` for None.
+
+    Only what is 0 or 1 is written so: .9997 is not rounded to 1, nor .0003 to 0.
+    """
     if value is None:
         return "not defined"
+    while digits < _MOST_DIGITS and float(f"{abs(value):.{digits}f}") in {0.0, 1.0} and not _is_whole(value):
+        digits += 1
     text = f"{value:.{digits}f}"
     if float(text) == 0:
         return "0"
     if abs(float(text)) >= 1:
         return text.rstrip("0").rstrip(".") if float(text) == int(float(text)) else text
     return text.replace("0.", ".", 1)
+
+
+def _is_whole(value: float) -> bool:
+    return abs(value - round(value)) < 10.0**-_MOST_DIGITS
 
 
 def between(interval: tuple[float | None, float | None] | None, digits: int = 3) -> str:
@@ -32,6 +44,8 @@ def percent(value: float, digits: int = 1) -> str:
 def hundredths(value: float, digits: int = 1) -> str:
     """A share in percent, without the sign."""
     if value == 0 or abs(value) >= 0.01:
+        while digits < _MOST_DIGITS and f"{100 * value:.{digits}f}" == f"{100:.{digits}f}" and not _is_whole(value):
+            digits += 1  # what is less than all is not written as all
         return f"{100 * value:.{digits}f}"
     return f"{100 * value:.2g}".replace("0.", ".", 1) if abs(value) >= 1e-6 else f"{100 * value:.1e}"
 
