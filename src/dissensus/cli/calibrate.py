@@ -68,7 +68,7 @@ DEFAULT_OUTPUT = "dissensus.profile.json"
 @click.option("--dry-run", is_flag=True, help="Only say what it would take.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: the profile.")
 def calibrate(*, file: str, as_json: bool, dry_run: bool, **flags: Any) -> None:
-    r"""Measure on your own labelled questions what a panel's agreement is worth, and store it as the panel's profile.
+    """Measure on your own labelled questions what a panel's agreement is worth, and store it as the panel's profile.
 
     From then on `dissensus decide` with this panel says how often such agreement was right. What it will take is said
     first. A run that is cut goes on where it stopped: give the same command again. No agent is shown a right answer.
@@ -78,7 +78,7 @@ def calibrate(*, file: str, as_json: bool, dry_run: bool, **flags: Any) -> None:
     dissensus calibrate --panel panel.yaml --file questions.jsonl --sizes 3,5,9,21
 
     Exit codes: 0 measured; 2 usage; 3 incomplete: some calls did not come about, give the command again.
-    """
+    """  # noqa: D301 - click reads the control character
     import anyio
 
     from dissensus.cli.questions import read_questions
