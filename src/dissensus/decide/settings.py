@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -114,6 +115,13 @@ def assign(seats: Sequence[Seat], settings: VoteSettings) -> Roles:
         raise SpecError("A route leads to a stronger model, and none is named.", next_step="Name it with --stronger.")
     if "check" in routes and not settings.checks:
         raise SpecError("A route leads to an outside check, and there is none.", next_step="Give one with --check.")
+    if settings.check_rule == "overrule" and not settings.checks:
+        raise SpecError("A check is to overrule the vote, and there is none.", next_step="Give one with --check.")
+    if settings.stronger_decides and not settings.stronger:
+        raise SpecError("A stronger model is to decide, and none is named.", next_step="Name it with --stronger.")
+    for name, value in _numbers(seats, settings):
+        if not math.isfinite(value):
+            raise SpecError(f"The {name} cannot be {value}.", next_step="Give a finite number.")
     if settings.group_by == "model" and not settings.grouper:
         raise SpecError("Answers are to be grouped by a model, and no agent is named.", next_step="Set `grouper`.")
     if settings.group_by == "model" and settings.stop == "when-decided":
@@ -136,3 +144,11 @@ def assign(seats: Sequence[Seat], settings: VoteSettings) -> Roles:
         stronger=by_name.get(settings.stronger),
         grouper=by_name.get(settings.grouper),
     )
+
+
+def _numbers(seats: Sequence[Seat], settings: VoteSettings) -> Iterator[tuple[str, float]]:
+    """Every number that a call is made with, and what to call it."""
+    yield "temperature of the voters", settings.temperature or 0.0
+    for seat in seats:
+        yield f"temperature of {seat.agent}", seat.temperature
+        yield f"deadline of {seat.agent}", seat.deadline_s or 0.0

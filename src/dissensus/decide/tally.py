@@ -6,7 +6,6 @@ fractions of what was written down, so three voters of weight 0.1 tie with one o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,6 +20,8 @@ RULES: tuple[Rule, ...] = ("plurality", "majority")
 
 REPLY = "reply"
 ABSTAINED = "abstained"
+MOST_WEIGHT = 1e12
+"""Most weight of one vote: sums of it stay numbers that a record can hold."""
 NOT_AWAITED = "cancelled"
 """Outcome of a ballot that was given up because it could change nothing. It is no failure."""
 
@@ -52,11 +53,11 @@ class Tally:
 
 
 def exact(weight: float) -> Fraction:
-    """The number that was written: 0.1 is one tenth. Raises SpecError unless it is finite and above zero."""
-    if not math.isfinite(weight) or weight <= 0:
+    """The number that was written: 0.1 is one tenth. Raises SpecError unless it is above zero and at most 1e12."""
+    if not 0 < weight <= MOST_WEIGHT:  # what is no number is neither
         raise SpecError(
             f"A vote cannot have the weight {weight}.",
-            next_step="Use a number above zero, or leave the agent out of the panel.",
+            next_step=f"Use a number above zero and at most {MOST_WEIGHT:g}, or leave the agent out of the panel.",
         )
     return Fraction(str(weight))
 
