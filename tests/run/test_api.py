@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,39 @@ def test_a_python_callable_can_check() -> None:
     decision = dissensus.vote(QUESTION, kind="number", panel=people, check=is_nine)
     assert {check.answer: check.verdict for check in decision.checks} == {"8": "rejected", "9": "accepted"}
     assert decision.answer == "8"  # beside the vote, unless a setting says that it overrules
+
+
+def test_a_call_is_given_up_when_the_time_of_the_budget_is_over(tmp_path: Path) -> None:
+    from dissensus.agents.budget import Limits
+
+    people = panel(ada="Answer: 8", ben="")
+    rules = ModelSpec(reference="scripted:", options={"rules": [{"when": "", "fail": "stall"}]})
+    people = replace(people, models={**people.models, "ben": rules}, budget=Limits(seconds=0.3))
+    path = tmp_path / "x.db"
+    decision = dissensus.vote(QUESTION, kind="number", panel=people, record=path)
+    assert (decision.status, decision.failures) == ("open_budget", {"budget": 1})
+    assert (decision.cost.calls, decision.cost.tokens_out) == (2, 2)
+    assert any("The tokens of 1 call are not known" in warning for warning in decision.warnings)
+    assert dissensus.replay(path).identical
+
+
+def test_late_replies_are_counted_as_false_alarms_and_in_no_ballot(tmp_path: Path) -> None:
+    people = panel(ada="Answer: 8", ben="Answer: 9", cleo="Answer: 9")
+    slow, slower = (ModelSpec(reference="scripted:Answer: 8", options={"delay_s": delay}) for delay in (0.3, 0.8))
+    people = replace(people, models={**people.models, "ada": slow, "ben": slower})
+    people = replace(
+        people, seats=tuple(replace(one, deadline_s=0.05 if one.agent == "ada" else None) for one in people.seats)
+    )
+    path = tmp_path / "x.db"
+    decision = dissensus.vote(QUESTION, kind="number", panel=people, record=path)
+    assert decision.failures == {"timeout": 1}
+    assert decision.votes == {"8": 1.0, "9": 1.0}
+    assert any(warning.startswith("1 reply came after the deadline") for warning in decision.warnings)
+    assert dissensus.replay(path).identical
+    cut = tmp_path / "cut.db"
+    with open_record(path) as store, open_record(cut, "x", run_id=store.run_id) as left:
+        left.adopt(list(store.rows(1, store.head().seq - 1)), dict(store.blobs()))
+    assert anyio.run(resume_from, cut).warnings == decision.warnings
 
 
 def test_a_budget_that_is_used_up_ends_open() -> None:

@@ -29,7 +29,7 @@ _OUTCOMES = {
     "invalid": "unreadable",
     "transport": "call failed",
     "timeout": "silent past its deadline",
-    "budget": "not asked: budget",
+    "budget": "no budget left",
     "cancelled": "not awaited",
 }
 _STATUS = {

@@ -38,8 +38,10 @@ class Bill:
         if isinstance(outcome, list):
             for one in outcome:
                 self.add(one)
-        elif isinstance(outcome, _CALLED) and not isinstance(outcome, BudgetExhausted):
+        elif isinstance(outcome, _CALLED):
             if isinstance(outcome, TransportFailure) and outcome.cause in _UNREACHED:
+                return
+            if isinstance(outcome, BudgetExhausted) and not outcome.begun:
                 return
             self.calls += 1
             self.usages.append(outcome.usage)

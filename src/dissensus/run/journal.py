@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -10,9 +10,13 @@ import msgspec
 from dissensus.errors import DissensusError, NotRecorded, ReplayMismatch
 from dissensus.record.event import Draft, Event
 from dissensus.record.store import Store
+from dissensus.script.outcomes import Extended, Reply, Scores
 
 ASIDES = frozenset({"attempt", "late", "resumed", "interrupted", "waiting", "budget-warning"})
 """Events that depend on time and luck, not on the script: never compared, never replayed."""
+
+SPOKEN = frozenset({Reply.kind, Extended.kind, Scores.kind})
+"""Outcomes that show that an agent was not silent for good."""
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
@@ -31,7 +35,10 @@ class Journal:
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
         self._store = store
-        self._recorded = {(event.kind, event.key): event for event in recorded if event.kind not in ASIDES}
+        events = tuple(recorded)
+        self._recorded = {(event.kind, event.key): event for event in events if event.kind not in ASIDES}
+        self.false_alarms = sum(_is_false_alarm(event.kind, event.body) for event in events)
+        """How many agents replied after they had been taken for silent."""
         self._on_event = on_event
         self._durable = False
 
@@ -64,6 +71,7 @@ class Journal:
 
     def aside(self, kind: str, body: dict[str, Any], key: str = "") -> None:
         """Record something that replay does not look at. Nothing happens in replay."""
+        self.false_alarms += _is_false_alarm(kind, body)
         if self._store is not None:
             (event,) = self._store.append([Draft(kind=kind, key=key, body=body)])
             if self._on_event is not None:
@@ -86,6 +94,10 @@ class Journal:
     def unused(self) -> list[Event]:
         """Recorded events that the run did not come by, in order."""
         return sorted(self._recorded.values(), key=lambda event: event.seq)
+
+
+def _is_false_alarm(kind: str, body: Mapping[str, Any]) -> bool:
+    return kind == "late" and body["outcome"]["kind"] in SPOKEN
 
 
 def _difference(now: Any, then: Any) -> str | None:

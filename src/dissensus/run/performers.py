@@ -93,6 +93,10 @@ class Purse(Protocol):
         """A :class:`Lease`, or an object whose ``what`` names the limit that does not allow it."""
         ...
 
+    def left(self) -> Any:
+        """What is left; its ``seconds`` are None if time is not limited."""
+        ...
+
     @property
     def warnings(self) -> Sequence[str]:
         """What is nearly used up, in plain sentences; only ever gets longer."""
@@ -257,13 +261,14 @@ class Live:
     async def _call(self, agent: str, call: Call) -> Outcome:
         model = self._model_of(agent)
         lease: Lease | None = None
+        left_s: float | None = None
         if self._budget is not None:
             tokens_in, tokens_out = _at_most(call)
             money = self._price_of(agent).cost(tokens_in, tokens_out) if self._price_of is not None else None
             reserved = self._budget.reserve(tokens=tokens_in + tokens_out, money=money)
             if (what := getattr(reserved, "what", None)) is not None:
                 return BudgetExhausted(what=what)
-            lease = reserved
+            lease, left_s = reserved, self._budget.left().seconds
         key = call.key
 
         def report(attempt: Attempt) -> None:
@@ -283,20 +288,21 @@ class Live:
         call = replace(call, report=report)
         outcome: Outcome | None = None
         try:
-            match call:
-                case Generate():
-                    outcome = await model.generate(call)
-                case Extend():
-                    outcome = await model.extend(call)
-                case Score():
-                    outcome = await model.score(call)
+            with anyio.move_on_after(left_s):
+                match call:
+                    case Generate():
+                        outcome = await model.generate(call)
+                    case Extend():
+                        outcome = await model.extend(call)
+                    case Score():
+                        outcome = await model.score(call)
         finally:
             if lease is not None:
                 lease.settle(getattr(outcome, "usage", None))
         for text in self._budget.warnings[self._warned :] if self._budget is not None else ():
             self._warned += 1
             self._tell(Aside("budget-warning", key, {"text": text}))
-        return outcome
+        return BudgetExhausted(what="seconds", begun=True) if outcome is None else outcome
 
 
 def _at_most(call: Call) -> tuple[int, int]:

@@ -262,6 +262,10 @@ async def _play(head: Head, journal: Journal, performer: Performer, script: Scri
     journal.write(Draft(kind="run", key="run", body=head.to_data()))
     engine = Engine(journal, performer, {seat.agent: seat for seat in head.seats}, head.seed)
     decision: Decision = await engine.run(script)
+    if late := journal.false_alarms:
+        came = "1 reply came" if late == 1 else f"{late} replies came"
+        text = f"{came} after the deadline: a false alarm of silence. Late replies are on the record, in no ballot."
+        decision = replace(decision, warnings=(*decision.warnings, text))
     journal.write(Draft(kind="decision", key="decision", actor=head.procedure, body=decision.to_data()), durable=True)
     journal.write(
         Draft(kind="ended", key="ended", body={"status": decision.status.value, "outcomes": dict(engine.counts)})

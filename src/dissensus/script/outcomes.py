@@ -123,10 +123,14 @@ class TimedOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetExhausted:
-    """The call was not made: its reservation did not fit into what is left. ``what`` is the limit hit."""
+    """The call was not made: its reservation did not fit into what is left. ``what`` is the limit hit.
+
+    ``begun``: it was made and, when the time of the budget was over, given up; what it took is not known.
+    """
 
     kind: ClassVar[str] = "budget"
     what: str
+    begun: bool = False
     usage: Usage = NO_USAGE
 
 
