@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from dissensus.measure.audit import Audit
+    from dissensus.measure.verdicts import Verdicts
 
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("dissensus.cli.plan:plan", "How many questions a comparison needs."),
@@ -61,12 +63,18 @@ class WithSubcommands(click.Command):
 @click.option("--voter", metavar="COLUMN", default="", help="Column that names the voter, with one row a vote.")
 @click.option("--answer", metavar="COLUMN", default="", help="Column of the answers, with one row a vote.")
 @click.option("--gold", metavar="COLUMN", default="", help="Column of the right answers.")
+@click.option("--flags", is_flag=True, help="Cells say right or wrong (1 or 0), not what was answered.")
 @click.option("--strata", metavar="COLUMN", default="", help="Also test independence inside the parts it names.")
 @click.option("--group", metavar="COLUMN", default="", help="Equal cells mean one question asked again.")
 @click.option(
     "--round", type=click.IntRange(min=0), default=0, metavar="N", help="Round of a debate.  [default: the last]"
 )
 @click.option("--filter", "filter_name", metavar="NAME", default="", help="Filter or scorer of a log that has several.")
+@click.option("--max-error", "targets", type=click.FloatRange(0, 1, min_open=True, max_open=True), multiple=True,
+              metavar="SHARE", help="Error rate to look for a rule for.  [default: .01, .05 and .1]")  # fmt: skip
+@click.option("--factors", type=click.Path(path_type=Path), metavar="FILE",
+              help="Model, family, prompt, cost … of the voters: a table with one row a voter.")  # fmt: skip
+@click.option("--aggregators", is_flag=True, help="Also compare other ways to count the votes, and choose voters.")
 @click.option("--bootstrap", type=click.IntRange(200, 100_000), default=2000, show_default=True, metavar="B",
               help="Drawings of questions for intervals.")  # fmt: skip
 @click.option("--permutations", type=click.IntRange(99, 1_000_000), default=999, show_default=True, metavar="B",
@@ -88,10 +96,14 @@ def measure(
     voter: str,
     answer: str,
     gold: str,
+    flags: bool,
     strata: str,
     group: str,
     round: int,  # noqa: A002 - the name of the option
     filter_name: str,
+    targets: tuple[float, ...],
+    factors: Path | None,
+    aggregators: bool,
     bootstrap: int,
     permutations: int,
     seed: int,
@@ -110,51 +122,78 @@ def measure(
     dissensus measure answers.csv
     dissensus measure answers.csv --kind number --strata subject --plots pictures/
     dissensus measure votes.jsonl --key labels.jsonl --json
+    dissensus measure votes.csv --factors voters.csv --aggregators --max-error 0.02
     """
+    # before numpy is imported: on a busy machine the threads of its linear algebra wait for each other and halve the speed
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from dissensus.interop.columns import Named
     from dissensus.interop.equivalence import Sameness, tolerance_of
     from dissensus.interop.reading import read_table
     from dissensus.measure.audit import audit
+    from dissensus.measure.selective import TARGETS
+    from dissensus.measure.verdicts import extend_audit
 
+    named = Named(
+        question=question,
+        voter=voter,
+        answer=answer,
+        gold=gold,
+        voters=_names(voters),
+        strata=strata,
+        group=group,
+        blank=blank,
+        options=_names(options),
+        round=round,
+        flags=flags,
+    )
     read = read_table(
         files,
-        named=Named(
-            question=question,
-            voter=voter,
-            answer=answer,
-            gold=gold,
-            voters=_names(voters),
-            strata=strata,
-            group=group,
-            blank=blank,
-            options=_names(options),
-            round=round,
-        ),
+        named=named,
         same=Sameness(kind=kind, unit=unit, tolerance=tolerance_of(tolerance)),
         key=key,
         filter_name=filter_name,
     )
-    found = audit(read.table, bootstrap=bootstrap, permutations=permutations, seed=seed, reading=read.report)
+    table, others = read.table, None
+    if factors is not None:
+        from dissensus.interop.factors import with_factors
+
+        table = with_factors(table, factors)
+    if aggregators:
+        from dissensus.interop.rankings import read_ranked
+
+        others = read_ranked(files, table, named=named)
+    found = audit(table, bootstrap=bootstrap, permutations=permutations, seed=seed, reading=read.report)
+    verdicts = extend_audit(
+        table,
+        aggregators=aggregators,
+        targets=targets or TARGETS,
+        others=others,
+        p_independence=found.errors.permutation.p if found.errors is not None else None,
+        bootstrap=bootstrap,
+        seed=seed,
+    )
     written: list[Path] = []
     if plots is not None:
         from dissensus.cli.pictures.audit import draw_all
 
-        written = draw_all(found, plots)
+        written = draw_all(found, plots, verdicts)
     if as_json:
         import msgspec
 
-        data = found.to_data() | {"pictures": [str(path) for path in written]}
+        data = found.to_data() | verdicts.to_data() | {"pictures": [str(path) for path in written]}
         click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
         return
-    for line in readout(found):
+    for line in readout(found, verdicts):
         click.echo(line)
     for path in written:
         click.echo(f"wrote {path}")
 
 
-def readout(found: Audit) -> list[str]:
+def readout(found: Audit, verdicts: Verdicts | None = None) -> list[str]:
     """The result as text: its lines, what was read, and what to know before using a figure."""
-    return [*found.lines(), _was_read(found.reading), *(f"note: {warning}" for warning in found.warnings)]
+    more = [] if verdicts is None else verdicts.lines()
+    notes = (f"note: {warning}" for warning in found.warnings)
+    return [*found.lines(), *more, _was_read(found.reading), *notes]
 
 
 def _was_read(reading: Mapping[str, Any]) -> str:
