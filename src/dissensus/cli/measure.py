@@ -124,7 +124,7 @@ def measure(
     dissensus measure votes.jsonl --key labels.jsonl --json
     dissensus measure votes.csv --factors voters.csv --aggregators --max-error 0.02
     """
-    # before numpy is imported: on a busy machine the threads of its linear algebra wait for each other and halve the speed
+    # before numpy is imported: on a busy machine the threads of linear algebra wait for each other, at twice the cost
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from dissensus.interop.columns import Named
     from dissensus.interop.equivalence import Sameness, tolerance_of
