@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,32 @@ def test_fork_at_an_event_that_is_no_reply_says_which_are(record: Path) -> None:
     result = run("fork", record, "--at", 1, "--replace", "x")
     assert result.exit_code == 2
     assert str(outcome_of(record, "ada/ask/ada")) in result.stderr
+
+
+@pytest.mark.parametrize("command", ["replay", "resume", "fork"])
+@pytest.mark.parametrize("form", ["db", "jsonl"])
+def test_nothing_follows_from_a_record_that_was_changed(record: Path, command: str, form: str) -> None:
+    """Every 8 became a 9: reply, ballot and decision agree with each other, and only the hashes tell."""
+    at = outcome_of(record, "ben/ask/ben")
+    if form == "db":
+        db = sqlite3.connect(record)
+        for (trigger,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            db.execute(f"DROP TRIGGER {trigger}")
+        with db:
+            for seq, body in db.execute("SELECT seq, body FROM events").fetchall():
+                changed = body.replace(b"8 euros", b"9 euros").replace(b"8 EUR", b"9 EUR")
+                db.execute("UPDATE events SET body = ? WHERE seq = ?", (changed, seq))
+        db.close()
+    else:
+        lines = record.with_suffix(".jsonl")
+        assert run("record", "export", record, "-o", lines).exit_code == 0
+        changed = lines.read_bytes().replace(b"8 euros", b"9 euros").replace(b"8 EUR", b"9 EUR")
+        lines.write_bytes(changed)
+        record = lines
+    result = run(command, record, *(("--at", at, "--replace", "Answer: 7") if command == "fork" else ()))
+    assert result.exit_code == 4, result.output
+    assert "is damaged" in result.stderr
+    assert list(record.parent.glob("*fork*")) == []
 
 
 def test_a_replacement_that_no_record_can_hold_makes_no_record(record: Path) -> None:

@@ -142,7 +142,7 @@ async def resume_from(
 ) -> Decision:
     """Finish the run in the record at ``path`` with the panel that it names; see :func:`dissensus.run.runs.resume`."""
     with open_record(path) as store:
-        if (decision := runs.finished(list(store.read()))) is not None:
+        if (decision := runs.finished(runs.events_of(store))) is not None:
             return replace(decision, record=str(path))
     with open_record(path, "a") as store:
         events = list(store.read())
@@ -164,7 +164,7 @@ async def fork_from(
 ) -> Decision:
     """Fork the record ``parent`` into a new one. Errors as :func:`~dissensus.run.runs.fork`."""
     with open_record(parent) as store:
-        events = list(store.read())
+        events = runs.events_of(store)
     runs.outcome_at(events, at, parent)  # refuse before a file is made
     head = runs.head_of(events)
     async with Cast(_panel_of(head, parent), late=True) as cast:

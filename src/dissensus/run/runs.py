@@ -21,6 +21,7 @@ from dissensus.errors import DissensusError, RecordDamaged, RunError, ScriptErro
 from dissensus.record.event import Draft, Event
 from dissensus.record.sqlite import open_record
 from dissensus.record.store import Store
+from dissensus.record.verify import verify
 from dissensus.run.engine import Engine
 from dissensus.run.journal import Journal
 from dissensus.run.performers import Live, Past, Performer, Recorded, StillWaiting
@@ -129,9 +130,10 @@ async def resume(
 ) -> Decision:
     """Finish an interrupted or waiting run; no call that has an outcome is made again.
 
-    Raises :class:`~dissensus.errors.RunError` if the procedure's source has changed since the record was begun.
+    Raises :class:`~dissensus.errors.RunError` if the procedure's source has changed since the record was begun, and
+    :class:`~dissensus.errors.RecordDamaged` for a record that is not as it was written.
     """
-    events = list(record.read())
+    events = events_of(record)
     head = head_of(events)
     if (decision := finished(events)) is not None:
         return replace(decision, record=record.path)
@@ -159,7 +161,7 @@ def replay(path: str | Path, *, script: Script | None = None) -> Replayed:
         RecordError: the record is damaged or was not finished.
     """
     with open_record(path) as store:
-        events = list(store.read())
+        events = events_of(store)
     head = head_of(events)
     recorded = _decision_of(events)
     if recorded is None:
@@ -201,10 +203,11 @@ async def fork(
             ``prefix`` keeps only those before the changed one.
         on_event: called after each event.
 
-    Raises :class:`~dissensus.errors.UsageError` if event ``at`` is none that can be changed.
+    Raises :class:`~dissensus.errors.UsageError` if event ``at`` is none that can be changed, and
+    :class:`~dissensus.errors.RecordDamaged` for a parent that is not as it was written.
     """
     with open_record(parent) as store:
-        events = list(store.read())
+        events = events_of(store)
         digest = store.head().hash
     head = head_of(events)
     changed = outcome_at(events, at, parent)
@@ -272,6 +275,15 @@ async def _play(head: Head, journal: Journal, performer: Performer, script: Scri
     )
     journal.commit()
     return decision
+
+
+def events_of(store: Store) -> list[Event]:
+    """All events, once every byte is known to be as it was written: nothing is to follow from a changed record.
+
+    Raises :class:`~dissensus.errors.RecordDamaged`.
+    """
+    verify(store)
+    return list(store.read())
 
 
 def head_of(events: Sequence[Event]) -> Head:
