@@ -111,7 +111,7 @@ def _choice(
     for one in np.unique(part):
         here = part == one
         order = path(voted.rows(~here), price, table.voters)
-        credit[:, here] = credits(voted.rows(here), order)
+        credit[:, here] = running_credit(voted.rows(here), order)
     order = path(voted, price, table.voters)
     everyone = voted.credit(voted.leaders(voted.counts()))
     groups = table.groups
@@ -174,7 +174,7 @@ def path(voted: Candidates, price: Array, names: Sequence[str]) -> list[int]:
     return chosen
 
 
-def credits(voted: Candidates, order: Sequence[int]) -> Array:  # noqa: A001 - the plural of credit
+def running_credit(voted: Candidates, order: Sequence[int]) -> Array:
     """Credit of the plurality of the first 1 … n voters of ``order``, shape (n, Q)."""
     state = _State(len(voted.local), voted.width)
     found = np.zeros((len(order), len(voted.local)))

@@ -40,13 +40,16 @@ class Stated:
 
 
 def stated(p: Array, y: Array) -> Stated:
-    """Merge equal values; raises :class:`~dissensus.errors.UsageError` for values outside [0, 1], NaN included."""
+    """Merge equal values; raises :class:`~dissensus.errors.UsageError` for values outside [0, 1], NaN included.
+
+    Equal means to twelve digits: the rounding of a sum in another order must not tell two values apart.
+    """
     for what, values in (("A probability", p), ("An outcome", y)):
         if not values.size:
             raise UsageError("There is no probability to judge.")
         if not ((values >= 0) & (values <= 1)).all():
             raise UsageError(f"{what} lies outside 0 to 1.")
-    levels, place = np.unique(p, return_inverse=True)
+    levels, place = np.unique(np.round(p, 12), return_inverse=True)
     return Stated(levels, count_by(place, len(levels)), sum_by(place, y, len(levels)))
 
 
@@ -86,7 +89,7 @@ class Scores:
         mean: mean stated probability; ``right`` is the share right.
         ece: expected calibration error, ten bins of equal width.
         ece_equal_mass: the same with ten bins of about equally many questions.
-        ece_debiased: ``ece_equal_mass`` less what it would show by chance.
+        ece_debiased: ``ece_equal_mass`` less an estimate of what chance adds to it.
         brier: with its parts.
         log_loss: in nats; infinite if a stated 1 was wrong or a stated 0 right.
         auroc: chance that a right answer has the larger value than a wrong one; None if all are right or all wrong.
@@ -151,10 +154,11 @@ def calibration_error(found: Stated, place: Whole) -> float:
 
 
 def debiased_error(found: Stated, place: Whole) -> float:
-    """The same without the part that chance alone adds, at least 0 (Kumar, Liang & Ma 2019, section 5).
+    """The same less an estimate of what chance adds, at least 0 (Kumar, Liang & Ma 2019, section 5).
 
     If d is the difference in a bin and s the standard error of its share right, drawing anew would give E|N(d, s^2)| on
-    average; that excess over |d| is taken off. It is the mean of a folded normal, so nothing is drawn here.
+    average; that excess over |d| is taken off. It is the mean of a folded normal, so nothing is drawn here. Where a
+    statement is exact, about two fifths of the apparent error go; where it is wrong, the error stays.
     """
     said, many, right = _binned(found, place)
     d = np.abs(right - said)

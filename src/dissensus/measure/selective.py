@@ -55,7 +55,7 @@ class RiskCoverage:
 
 def risk_coverage(score: Array, right: Array) -> RiskCoverage:
     """The curve of a score, shape (Q,), with outcomes ``right`` in [0, 1], shape (Q,); at least one question."""
-    levels, place = np.unique(-score, return_inverse=True)
+    levels, place = np.unique(-np.round(score, 12), return_inverse=True)
     many = count_by(place, len(levels))
     wrong = sum_by(place, 1.0 - right, len(levels))
     accepted, missed = np.cumsum(many), np.cumsum(wrong)

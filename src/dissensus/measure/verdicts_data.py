@@ -119,7 +119,13 @@ def _outcome(found: Outcome) -> dict[str, Any]:
         "rule": found.rule,
         "accuracy": found.accuracy.rate,
         "ci": _interval(found.accuracy),
-        "minus_plurality": {"diff": found.minus, "se": found.error, "ci": _list(found.ci), "shown": found.shown},
+        "minus_plurality": {
+            "diff": found.minus,
+            "se": found.error,
+            "ci": _list(found.ci),
+            "p_holm": found.p,
+            "shown": found.shown,
+        },
         "learns": found.learns,
         "posterior": None if claim is None else {name: getattr(claim, name) for name in claim.__slots__},
     }
