@@ -232,6 +232,7 @@ class _Reading:
                 f"{counted(len(conflicts), 'time')} a voter answered one question differently; neither answer can be "
                 f"counted, and the cell is blank (question {question}, voter {voter}, …)."
             )
+        yield from self.traits.notes()
         if self.roles.sample is not None:
             yield "Each sample of a voter is counted as a voter of its own."
         if self.roles.round is not None and not self.named.round:
