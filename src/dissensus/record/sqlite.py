@@ -82,11 +82,13 @@ class SqliteFile(Reading):
                 return
             size = 1
             for row in chunk:
+                if row[0] < seq:  # on a damaged page; to follow it could go on for ever
+                    raise damaged(self.path, row[0], f"it stands where event {max(seq, 1)} belongs")
+                seq = row[0] + 1
                 if type(row[1]) is not bytes or type(row[2]) is not bytes:
                     raise damaged(self.path, row[0], "it is not stored as bytes")
                 size += len(row[1])
                 yield row
-            seq = chunk[-1][0] + 1
             limit = max(1, min(_CHUNK_BYTES * len(chunk) // size, 8 * limit, 2048))
 
     def _chunk(self, start: int, end: int, limit: int) -> list[Row]:
@@ -113,7 +115,12 @@ class SqliteFile(Reading):
         while found := self._ask(
             "SELECT rowid, digest, bytes FROM blobs WHERE rowid > ? ORDER BY rowid LIMIT 1", (last,)
         ):
-            last, digest, data = found[0]
+            rowid, digest, data = found[0]
+            if rowid <= last:
+                raise RecordDamaged(
+                    f"The long texts in {self.path} are out of order.", next_step="Restore the record from a copy."
+                )
+            last = rowid
             yield _as_bytes(digest), _as_bytes(data)
 
     def _ask(self, sql: str, values: Sequence[Any] = (), *, seq: int = 0) -> list[Any]:
