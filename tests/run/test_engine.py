@@ -14,9 +14,9 @@ from dissensus.run.engine import Engine
 from dissensus.run.journal import Journal
 from dissensus.run.performers import Live, Recorded, StillWaiting
 from dissensus.run.runs import past_of
-from dissensus.script.calls import Generate, Turn
+from dissensus.script.calls import Generate, Score, Turn
 from dissensus.script.effects import Ask, AskPerson, Note, Post, Race, ScoreTexts, Script, Together, once, under
-from dissensus.script.outcomes import Done, Reply, TimedOut, TransportFailure
+from dissensus.script.outcomes import Done, Reply, Scores, TimedOut, TransportFailure, Usage
 from dissensus.script.seats import Seat
 
 pytestmark = pytest.mark.anyio
@@ -149,6 +149,22 @@ async def test_lone_surrogates_in_a_reply_are_replaced() -> None:
 
     outcome = await play(script(), Odd(), store)
     assert outcome.text == "a?b"
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("-inf")])
+async def test_numbers_that_no_record_can_hold_are_a_failed_call(number: float) -> None:
+    class Odd(Clerk):
+        async def score(self, call: Score) -> Scores:
+            return Scores(logprobs=(number, -1.0), lengths=(1,) * len(call.continuations))
+
+        async def generate(self, call: Generate) -> Reply:  # noqa: ARG002
+            return Reply(text="fine", usage=Usage(cost=number))
+
+    def script() -> Script:
+        return (yield [ScoreTexts("ada", "which?", ("x", "y")), Ask("ben", "?")])
+
+    outcomes = await play(script(), Odd())
+    assert [outcome.cause for outcome in outcomes] == ["body", "body"]
 
 
 async def test_a_race_ends_early_records_who_was_used_and_cancels_the_rest() -> None:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from dissensus.script.outcomes import (
     TimedOut,
     ToolResult,
     TransportFailure,
+    Usage,
     to_data,
 )
 
@@ -314,7 +316,10 @@ def _at_most(call: Call) -> tuple[int, int]:
 
 
 def _clean(outcome: Outcome) -> Outcome:
-    """``outcome`` as a record may hold it: lone surrogates replaced, and no key that a tool or a check came by."""
+    """``outcome`` as a record may hold it: finite numbers, no lone surrogates, no key that a tool or a check came by."""
+    numbers = (*(getattr(outcome, "logprobs", None) or ()), *_amounts(getattr(outcome, "usage", None)))
+    if not all(map(math.isfinite, numbers)):
+        return TransportFailure(problem="The back end gave numbers that are not finite.", cause="body")
     changed = {}
     for name in ("text", "problem", "detail"):
         text = getattr(outcome, name, None)
@@ -326,6 +331,11 @@ def _clean(outcome: Outcome) -> Outcome:
         if fit != text:
             changed[name] = fit
     return replace(outcome, **changed) if changed else outcome  # type: ignore[arg-type] # they are its own fields
+
+
+def _amounts(usage: Usage | None) -> tuple[float, ...]:
+    """The amounts that may be fractions, where they are known."""
+    return () if usage is None else tuple(one for one in (usage.seconds, usage.cost) if one is not None)
 
 
 @dataclass(frozen=True, slots=True)
