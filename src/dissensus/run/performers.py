@@ -316,7 +316,7 @@ def _at_most(call: Call) -> tuple[int, int]:
 
 
 def _clean(outcome: Outcome) -> Outcome:
-    """``outcome`` as a record may hold it: finite numbers, no lone surrogates, no key that a tool or a check came by."""
+    """``outcome`` as a record may hold it: finite numbers, whole characters, no key that a tool or check came by."""
     numbers = (*(getattr(outcome, "logprobs", None) or ()), *_amounts(getattr(outcome, "usage", None)))
     if not all(map(math.isfinite, numbers)):
         return TransportFailure(problem="The back end gave numbers that are not finite.", cause="body")
