@@ -33,7 +33,9 @@ help:
 
 demo: $(DONE)/run
 	@$(STEP) "fetching the model" --grows "$(MODELS)" -- $(BIN)/dissensus model install qwen2.5-coder-0.5b
-	@$(STEP) "deciding" --grows runs -- $(BIN)/dissensus decide --file examples/questions.jsonl --agents 5 --record runs/
+	@# exit status 1 says that some question found no winner: a result, and no failure of the demonstration
+	@$(STEP) "deciding" --grows runs -- sh -c '"$$@" || [ $$? -eq 1 ]' decide \
+		$(BIN)/dissensus decide --file examples/questions.jsonl --agents 5 --record runs/
 
 test: $(DONE)/dev
 	@$(STEP) "fetching the test model" --grows "$(MODELS)" -- $(BIN)/dissensus model install smollm2-135m
