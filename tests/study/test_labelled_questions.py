@@ -11,9 +11,14 @@ from statistics import mean
 import pytest
 
 from dissensus.agents.panel import load_panel
+from dissensus.agents.weak import weak_models
 from dissensus.cli.questions import read_questions
+from dissensus.decide.settings import VoteSettings
 from dissensus.decide.wording import _NUMBERS, _POLAR  # worked examples, which must not be asked
-from dissensus.study.calibrate import labelled
+from dissensus.measure.wording import short
+from dissensus.study.calibrate import digest_of_questions, labelled
+from dissensus.study.panel_digest import description_of
+from dissensus.study.profile import read_profile
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 QUESTIONS = {question.id: question for question in labelled(read_questions(str(EXAMPLES / "labelled-60.jsonl")))}
@@ -115,3 +120,26 @@ def test_the_panels_differ_in_one_lever_alone(name: str, lever: str) -> None:
     other = {"temperature": "style", "style": "temperature"}[lever]
     assert len({getattr(seat, other) for seat in seats}) == 1
     assert len({seat.model for seat in seats}) == 1
+
+
+@pytest.mark.parametrize("name", ["temperatures", "styles"])
+def test_the_shipped_profiles_are_of_these_panels_and_questions_and_on_the_page(name: str) -> None:
+    panel = load_panel(EXAMPLES / "panels" / f"{name}.yaml")
+    settings = VoteSettings(levers=(), weak_models=weak_models(panel))
+    profile = read_profile(EXAMPLES / "panels" / f"{name}.profile.json")
+    measured = profile.of(description_of(panel, settings), name)
+    assert (measured.labels, profile.questions["digest"]) == (60, digest_of_questions(list(QUESTIONS.values())))
+    assert {kind: tried.count for kind, tried in measured.kinds.items()} == {"choice": 20, "number": 20, "yes-no": 20}
+    page = (EXAMPLES.parent / "docs" / "guide-measure.md").read_text(encoding="utf-8")
+    column = {"temperatures": 2, "styles": 3}[name]
+    rows = {cells[1].strip(): cells[column].strip() for cells in map(_cells, page.splitlines()) if len(cells) == 5}
+    for level in measured.levels[2:]:
+        told = f"{level.correct} of {level.count}"
+        assert rows[f"{level.agreeing} of 5 agree: right"] == told
+    assert rows["no answer led alone"] == f"{profile.ties} questions"
+    assert rows["plurality of all five"].startswith(short(profile.audit["plurality_accuracy"]))
+    assert rows["correlation of errors"].startswith(short(profile.audit["phi_mean"], 2))
+
+
+def _cells(line: str) -> list[str]:
+    return line.split("|")

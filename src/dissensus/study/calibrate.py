@@ -184,9 +184,6 @@ def profile_of(
         )
         for kind in sorted({one.kind for one in asked})
     }
-    questions = [
-        [one.question.text, one.kind, one.question.options, one.question.unit, one.question.gold] for one in asked
-    ]
     measured = Measured(
         panel=digest_of(panel),
         voters=len(voters),
@@ -202,7 +199,7 @@ def profile_of(
     profile = Profile(
         panel=panel,
         questions={
-            "digest": digest_of(sorted(map(digest_of, questions))),
+            "digest": digest_of_questions([one.question for one in asked]),
             "n": len(asked),
             "file": made.get("file", ""),
         },
@@ -224,6 +221,11 @@ def profile_of(
         },
     )
     return profile, found
+
+
+def digest_of_questions(questions: Sequence[Question]) -> str:
+    """Digest of the questions with their right answers, in whatever order."""
+    return digest_of(sorted(digest_of([one.text, one.kind, one.options, one.unit, one.gold]) for one in questions))
 
 
 def _level(agreeing: int, count: int, correct: int) -> Level:
