@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,8 +17,8 @@ import anyio.abc
 
 from dissensus.agents.model import Model
 from dissensus.agents.prices import Prices
-from dissensus.agents.secrets import hide_keys
 from dissensus.errors import DissensusError, NotRecorded, ReplayMismatch, RunError
+from dissensus.run.recordable import recordable
 from dissensus.run.render import Job
 from dissensus.script.calls import Attempt, Call, Extend, Generate, Score
 from dissensus.script.effects import AskPerson, RunCheck, UseTool
@@ -30,7 +29,6 @@ from dissensus.script.outcomes import (
     TimedOut,
     ToolResult,
     TransportFailure,
-    Usage,
     to_data,
 )
 
@@ -193,7 +191,7 @@ class Live:
             return
         with scope:
             try:
-                outcome = _clean(await self._in_time(job))
+                outcome = recordable(await self._in_time(job))
             except DissensusError as error:  # no outcome of a call: the run cannot go on like this
                 self._crash = error
                 self._something.set()
@@ -313,29 +311,6 @@ def _at_most(call: Call) -> tuple[int, int]:
     if isinstance(call, Score):
         return characters // 3 + sum(len(text) for text in call.continuations), 0
     return characters // 3, call.max_tokens
-
-
-def _clean(outcome: Outcome) -> Outcome:
-    """``outcome`` as a record may hold it: finite numbers, whole characters, no key that a tool or check came by."""
-    numbers = (*(getattr(outcome, "logprobs", None) or ()), *_amounts(getattr(outcome, "usage", None)))
-    if not all(map(math.isfinite, numbers)):
-        return TransportFailure(problem="The back end gave numbers that are not finite.", cause="body")
-    changed = {}
-    for name in ("text", "problem", "detail"):
-        text = getattr(outcome, name, None)
-        if not isinstance(text, str):
-            continue
-        fit = text if text.isascii() else text.encode("utf-8", "replace").decode()
-        if isinstance(outcome, ToolResult | CheckResult):
-            fit = hide_keys(fit)
-        if fit != text:
-            changed[name] = fit
-    return replace(outcome, **changed) if changed else outcome  # type: ignore[arg-type] # they are its own fields
-
-
-def _amounts(usage: Usage | None) -> tuple[float, ...]:
-    """The amounts that may be fractions, where they are known."""
-    return () if usage is None else tuple(one for one in (usage.seconds, usage.cost) if one is not None)
 
 
 @dataclass(frozen=True, slots=True)
