@@ -1,22 +1,36 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus.answers import read_answer
+from dissensus.answers import EXACT, read_answer
 from dissensus.errors import UsageError
 from dissensus.interop.columns import Named
-from dissensus.interop.equivalence import Sameness, plain_number, tolerance_of
+from dissensus.interop.equivalence import Sameness, tolerance_of
+from dissensus.interop.numbers import _AMOUNT, Numbers, plain_number
 from dissensus.interop.reading import TableRead, read_table
+from dissensus.interop.sheet import Numbered, Sheet
 from dissensus.interop.sniffing import PLAIN_NUMBER
 
 Table = Callable[..., TableRead]
+
+SHEET = Sheet(
+    cells=np.zeros((1, 1), dtype=np.int32),
+    gold=np.zeros(1, dtype=np.int32),
+    texts=[],
+    reasons=[],
+    voters=[],
+    questions=[],
+)
 
 
 @pytest.fixture
@@ -181,6 +195,39 @@ def test_the_fast_form_of_a_plain_number_is_the_careful_one(text: str) -> None:
     match = PLAIN_NUMBER.fullmatch(text)
     assert match is not None
     assert plain_number(match) == read_answer("number", text).canonical
+
+
+@given(st.from_regex(_AMOUNT, fullmatch=True))
+def test_the_fast_form_of_an_amount_is_the_careful_one(text: str) -> None:
+    forms = Numbered()
+    numbers = Numbers(SHEET, kind="number", unit="", tolerance=EXACT, forms=forms, blank=lambda _reason: -1)
+    code = numbers.code(text)
+    assert list(forms)[code] == read_answer("number", text).canonical
+
+
+@given(
+    st.lists(st.sampled_from(["5", "5.0", "$5", "6", "$6", "60", "5 USD"]), min_size=2, max_size=5),
+    st.sampled_from(["5", "$5", "6", None]),
+)
+def test_one_unit_and_bare_numbers_come_out_as_by_careful_reading(answers: list[str], key: str | None) -> None:
+    quick, careful = (_settled(answers, key, as_stated=flag) for flag in (True, False))
+    for i, j in itertools.combinations(range(len(answers) + 1), 2):
+        assert (quick[i] == quick[j]) == (careful[i] == careful[j])
+
+
+def _settled(answers: list[str], key: str | None, *, as_stated: bool) -> list[int]:
+    """Codes of the answers and the key; without ``as_stated`` every row is read with care."""
+    raw = [*answers, *([] if key is None else [key])]
+    texts = sorted(set(raw))
+    cells = np.array([[texts.index(answer) for answer in answers]], dtype=np.int32)
+    gold = np.array([-1 if key is None else texts.index(key)], dtype=np.int32)
+    sheet = replace(SHEET, cells=cells, gold=gold, texts=texts, voters=answers, questions=["q"])
+    numbers = Numbers(sheet, kind="number", unit="", tolerance=EXACT, forms=Numbered(), blank=lambda _reason: -1)
+    form = np.array([numbers.code(text) for text in texts], dtype=np.int32)
+    if not as_stated:
+        numbers._as_stated = [False] * len(numbers._as_stated)
+    codes, keys = numbers.settle(form[cells], np.where(gold >= 0, form[gold], -1).astype(np.int32))
+    return [*codes[0].tolist(), int(keys[0])]
 
 
 def test_mixed_spellings_of_the_reference_set(shared: Path) -> None:

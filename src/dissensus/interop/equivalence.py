@@ -7,7 +7,6 @@ doubt.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from dissensus.answers import EXACT, KINDS, VERSION, Read, Tolerance, group, matches_gold, partition, read_answer
+from dissensus.answers import EXACT, KINDS, VERSION, Tolerance, read_answer
 from dissensus.answers.kinds import NO, YES
 from dissensus.errors import UsageError
+from dissensus.interop.numbers import Numbers, unread
 from dissensus.interop.sheet import INVALID, Numbered, Sheet, some
-from dissensus.interop.sniffing import AS_WRITTEN, LETTER, PLAIN_NUMBER, kind_shown, letters
+from dissensus.interop.sniffing import AS_WRITTEN, LETTER, kind_shown, letters
 from dissensus.measure.table import Codes, Flags, VoteTable, Whole
 from dissensus.measure.wording import counted
 
@@ -100,10 +100,12 @@ class _Settling:
         self.forms = Numbered()  # canonical form to its code
         self.reasons = list(sheet.reasons)
         self.by_reason = {reason: -1 - place for place, reason in enumerate(self.reasons)}
-        self.reads: dict[str, Read] = {}
         self.notes: list[str] = []
-        self.joined = 0
-        self.unitless = 0
+        self.numbers: Numbers | None = None
+        if kind in {"number", "auto"}:
+            self.numbers = Numbers(
+                sheet, kind=kind, unit=said.unit, tolerance=said.tolerance, forms=self.forms, blank=self._blank
+            )
 
     def done(self) -> tuple[VoteTable, dict[str, Any], list[str]]:
         sheet = self.sheet
@@ -117,13 +119,13 @@ class _Settling:
             form = np.array([self._form(text) for text in sheet.texts] or [0], dtype=np.int32)
             cells = np.where(sheet.cells >= 0, form[np.maximum(sheet.cells, 0)], sheet.cells).astype(np.int32)
             gold = np.where(sheet.gold >= 0, form[np.maximum(sheet.gold, 0)], np.int32(-1)).astype(np.int32)
-            if self.kind in {"number", "auto"}:
-                cells, gold = self._numbers(cells, gold)
+            if self.numbers is not None:
+                cells, gold = self.numbers.settle(cells, gold)
             texts = list(self.forms)
-        unread = (gold < 0) & (sheet.gold >= 0)
+        illegible = (gold < 0) & (sheet.gold >= 0)
         self._strange_keys(cells, gold, texts)
         cells, gold, options, origin = self._within(cells, gold, texts)
-        self._say(unread, (gold < 0) & (sheet.gold >= 0) & ~unread)
+        self._say(illegible, (gold < 0) & (sheet.gold >= 0) & ~illegible)
         table = VoteTable(
             codes=cells,
             gold=np.maximum(gold, -1).astype(np.int32),
@@ -151,15 +153,13 @@ class _Settling:
         if self.said.canonical is not None:
             form = self.said.canonical(text)
             return self._blank("no answer by the given function") if form is None else self.forms[form]
-        if self.kind == "number" and not self.said.unit and (plain := PLAIN_NUMBER.fullmatch(text)):
-            return self.forms[plain_number(plain)]
+        if self.numbers is not None:
+            return self.numbers.code(text)
         if self.kind == "choice" and not options:
             options = letters(self.sheet)
         read = read_answer(self.kind, text, options=options, unit=self.said.unit)
         if read.canonical is None:
-            why = read.problem.partition(":")[0]
-            return self._blank("abstained" if read.status == "abstained" else f"unreadable: {why}")
-        self.reads[read.canonical] = read
+            return self._blank(unread(read))
         return self.forms[read.canonical]
 
     def _by_options(self, allowed: Sequence[tuple[str, ...]]) -> tuple[Codes, Codes]:
@@ -180,70 +180,6 @@ class _Settling:
         ).reshape(sheet.cells.shape)
         gold = [of(int(code), options) for code, options in zip(sheet.gold, allowed, strict=True)]
         return cells, np.array(gold, dtype=np.int32)
-
-    def _numbers(self, cells: Codes, gold: Codes) -> tuple[Codes, Codes]:
-        """Settle within each question which numbers are the same: units that some leave out, and the tolerance."""
-        texts = list(self.forms)
-        units = Numbered()
-        unit = np.array([units[self._unit(text)] for text in texts] or [0], dtype=np.int64)
-        rows = np.column_stack([cells, gold])
-        kind = np.where(rows >= 0, unit[np.maximum(rows, 0)], -1)
-        highest = kind.max(axis=1)
-        mixed = (
-            ((kind >= 0) & (kind != highest[:, None])).any(axis=1)
-            if len(units) > 1
-            else np.zeros(len(rows), dtype=bool)
-        )
-        uncertain = mixed | (_several(rows) if self.said.tolerance != EXACT else False)
-        for q in map(int, np.flatnonzero(uncertain)):
-            codes = sorted({int(code) for code in rows[q] if code >= 0}, key=texts.__getitem__)
-            written: dict[int, set[str]] = {}
-            for raw, code in zip(self.sheet.cells[q], cells[q], strict=True):
-                if raw >= 0:
-                    written.setdefault(int(code), set()).add(self.sheet.texts[raw])
-            key = int(gold[q])
-            settled = self._question(
-                [texts[code] for code in codes],
-                [written.get(code, set()) for code in codes],
-                codes.index(key) if key >= 0 else -1,
-                q,
-            )
-            change = {code: self.forms[form] for code, form in zip(codes, settled, strict=True)}
-            self.joined += sum(change[code] != code for code in codes)
-            rows[q] = [change.get(int(code), int(code)) for code in rows[q]]
-        return np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy()
-
-    def _unit(self, form: str) -> str:
-        read = self.reads.get(form)
-        unit = getattr(read.value, "unit", None) if read else None
-        return "" if unit is None else str(unit.name)
-
-    def _question(self, forms: list[str], written: list[set[str]], key: int, q: int) -> list[str]:
-        """The forms of one question, in the order of their text, each as the form of its class.
-
-        ``written`` are the texts behind each form, ``key`` is the place of the right answer's form or -1. With a right
-        answer, answers that differ from it only in a unit that one of the two leaves out join its class.
-        """
-        kind, unit, tolerance = self.kind, self.said.unit, self.said.tolerance
-        reads = [self.reads.get(form) or read_answer(kind, form, unit=unit) for form in forms]
-        named = [form or before for form, before in zip(group(kind, reads, unit).answers, forms, strict=True)]
-        try:
-            found = partition(kind, named, unit=unit, tolerance=tolerance)
-        except UsageError as problem:
-            raise UsageError(
-                f"Question {self.sheet.questions[q]}: {problem.message}", next_step=problem.next_step
-            ) from None
-        settled = list(named)
-        for places in found.classes:
-            stands = min(named[place] for place in places)
-            if key >= 0 and any(
-                matches_gold(kind, text, forms[key], unit=unit) for place in places for text in sorted(written[place])
-            ):
-                stands = named[key]
-                self.unitless += sum(named[place] != stands for place in places)
-            for place in places:
-                settled[place] = stands
-        return settled
 
     def _within(self, cells: Codes, gold: Codes, texts: list[str]) -> tuple[Codes, Codes, Whole | None, str]:
         """Make answers outside the options blank; tell how many options there are."""
@@ -295,11 +231,11 @@ class _Settling:
                 f"({names}): is it among the options?"
             )
 
-    def _say(self, unread: Flags, no_option: Flags) -> None:
+    def _say(self, illegible: Flags, no_option: Flags) -> None:
         names = self.sheet.questions
-        if unread.any():
-            which = some(names[q] for q in np.flatnonzero(unread))
-            keys = counted(int(unread.sum()), "right answer")
+        if illegible.any():
+            which = some(names[q] for q in np.flatnonzero(illegible))
+            keys = counted(int(illegible.sum()), "right answer")
             self.notes.append(f"{keys} cannot be read as {self.kind}: left out as not known (question {which}).")
         if no_option.any():
             which = some(names[q] for q in np.flatnonzero(no_option))
@@ -308,8 +244,8 @@ class _Settling:
                 f"{keys} not among the options of the question, which then has no right answer and is left out of "
                 f"what needs one (question {which}): correct the key."
             )
-        if self.unitless:
-            times = counted(self.unitless, "time")
+        if self.numbers is not None and self.numbers.unitless:
+            times = counted(self.numbers.unitless, "time")
             self.notes.append(
                 f"{times} an answer differs from the key only in a unit that one of the two leaves out, or by the "
                 "tolerance, and counts as right; --unit names the unit."
@@ -331,23 +267,9 @@ class _Settling:
             "tolerance": {"relative": str(tolerance.relative), "absolute": str(tolerance.absolute)},
             "texts": len(self.sheet.texts),
             "classes": len(texts),
-            "joined_within_questions": self.joined,
+            "joined_within_questions": 0 if self.numbers is None else self.numbers.joined,
             "options_from": origin,
         }
-
-
-def plain_number(match: re.Match[str]) -> str:
-    """The canonical form of a plain decimal: the form of :func:`dissensus.answers.read_answer`, faster."""
-    sign, whole, places = match[1], match[2], (match[3] or "").rstrip("0")
-    text = f"{whole}.{places}" if places else whole
-    return f"{sign}{text}" if text != "0" else "0"
-
-
-def _several(rows: Codes) -> Flags:
-    """Rows in which answers differ."""
-    highest = rows.max(axis=1)
-    found: Flags = ((rows >= 0) & (rows != highest[:, None])).any(axis=1)
-    return found
 
 
 def _options_seen(cells: Codes, gold: Codes, texts: list[str]) -> tuple[Whole | None, str]:

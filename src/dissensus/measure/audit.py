@@ -311,10 +311,10 @@ def _pairs(pairs: Pairs, voters: tuple[str, ...]) -> tuple[Pair, ...]:
     rows, columns = pairs.above()
     p = exact_p(pairs) if len(rows) <= EXACT_PAIRS else normal_p(pairs)
     corrected = holm(p)
-    phi = pairs.phi
+    phi, products = pairs.phi, pairs.product
     found = []
     for place, (i, j) in enumerate(zip(rows, columns, strict=True)):
-        product = float(pairs.product[i, j])
+        product = float(products[i, j])
         both = int(pairs.both_wrong[i, j])
         found.append(
             Pair(

@@ -29,7 +29,7 @@ Statistic = Callable[[Array], Array]
 _CELLS = 4_000_000
 """Numbers that one block of features holds."""
 
-_WORK = 4e10
+_WORK = 2e10
 """Multiplications that drawings may take: first their number is lowered, then the jackknife takes their place."""
 
 FEWEST = 200
@@ -103,14 +103,16 @@ def _ones(rows: Array) -> Whole:
 
 def draws(units: Units, times: int, seed: int) -> Array:
     """Sums of the features in ``times`` drawings with replacement, shape (times, F)."""
+    return np.concatenate(list(drawings(units, times, seed)))
+
+
+def drawings(units: Units, times: int, seed: int) -> Iterator[Array]:
+    """The same in parts that are small enough to work on, shape (part, F) each."""
     rng = np.random.default_rng(seed)
     kinds, total = len(units.counts), units.total
-    step = max(1, min(times, _CELLS // (kinds if 6 * kinds <= total else total)))
-    found = []
+    step = max(1, _CELLS // max(kinds if 6 * kinds <= total else total, units.width))
     for start in range(0, times, step):
-        many = min(step, times - start)
-        found.append(units.sums(_weights(rng, units.counts, many)))
-    return np.concatenate(found)
+        yield units.sums(_weights(rng, units.counts, min(step, times - start)))
 
 
 def _weights(rng: np.random.Generator, counts: Whole, many: int) -> Array:
@@ -149,7 +151,7 @@ def interval(
     if not times:
         low, high = point + normal_quantile(tails) * _jackknife_error(jackknife(units, statistic, whole), units.counts)
         return float(low), float(high)
-    drawn = statistic(draws(units, times, seed))
+    drawn = np.concatenate([statistic(sums) for sums in drawings(units, times, seed)])
     drawn = np.sort(drawn[np.isfinite(drawn)])
     if 2 * len(drawn) < times:
         return None

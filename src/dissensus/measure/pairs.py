@@ -18,7 +18,7 @@ from dissensus.measure.table import Flags, VoteTable, Whole
 
 _BLOCK = 2**20
 
-_KEPT = 8_000_000
+_KEPT = 20_000_000
 """Numbers up to which the features of all units are kept in memory."""
 
 

@@ -89,6 +89,8 @@ def _dealt(rng: np.random.Generator, size: int, errors: Whole, times: int) -> Ar
         left: Whole = np.full(times, count)
         rest = np.full(times, size)
         for d in range(before, -1, -1):
+            if not classes[d].any():
+                continue
             rest -= classes[d]
             hit = left if d == 0 else rng.hypergeometric(classes[d], rest, left)
             left = left - hit
