@@ -39,7 +39,7 @@ def read_ranked(paths: Sequence[str | Path], table: VoteTable, *, named: Named) 
     header = [name.strip().lower().replace(" ", "_") for name in rows.header]
     roles = roles_of(rows.header, named, path=rows.path, voters=rows.voters)
     place = next((header.index(name) for name in RANKING if name in header), None)
-    if roles.question is None or (roles.long and place is None):
+    if roles.question is None or (roles.long and place is None) or not (roles.long or _lists(rows, roles)):
         return {}
     found: dict[str, dict[str, list[str]]] = {}
     gold: dict[str, str] = {}
@@ -49,6 +49,12 @@ def read_ranked(paths: Sequence[str | Path], table: VoteTable, *, named: Named) 
         found.setdefault(question, {}).setdefault(voter, ballot)  # one voter has one ballot
     ranks = any(len(ballot) > 1 for ballots in found.values() for ballot in ballots.values())
     return _credits(found, gold, table) if ranks else {}
+
+
+def _lists(rows: Rows, roles: Roles) -> bool:
+    """Whether a cell of a voter, near the beginning, is a list."""
+    _, block = next(iter(rows.blocks()), (0, ()))
+    return bool(block) and any(isinstance(value, list) for place in roles.voters.values() for value in block[place])
 
 
 def _ballots(rows: Rows, roles: Roles, place: int | None) -> Iterator[tuple[str, str, str, list[str]]]:

@@ -39,6 +39,9 @@ FEWEST_WHO = 200
 
 _RIDGE_VOTER, _RIDGE_ALL = 1.0, 0.01
 
+_PLAINEST = ("isotonic", "count", "who", "share", "tempered", "independent")
+"""Of ways that are equally good, the first of these comes first."""
+
 
 @dataclass(frozen=True, slots=True)
 class CountLevel:
@@ -142,7 +145,7 @@ def calibrate(table: VoteTable, *, folds: Whole | None = None, seed: int = 0) ->
     return Calibration(
         labels,
         levels_of(tallies, known.groups),
-        tuple(sorted(ways, key=lambda way: (way.scores.brier.score, way.name))),
+        tuple(sorted(ways, key=lambda way: (round(way.scores.brier.score, 9), _PLAINEST.index(way.name)))),
         len(np.unique(part)),
         missing=tuple(missing),
     )
