@@ -82,6 +82,43 @@ def test_votes_with_json_values(lines: Write) -> None:
     assert read.table.blanks() == {"NaN": 1}
 
 
+def test_what_votes_say_of_their_question(lines: Write) -> None:
+    def vote(question: str, voter: str, answer: str, **more: Any) -> dict[str, Any]:
+        return {"question_id": question, "voter": voter, "answer": answer, **more}
+
+    read = read_table(
+        [
+            lines(
+                vote("1", "a", "red", options=["red", "blue"], text="Which  colour?", part="x"),
+                vote("1", "b", "green", options=["red", "blue"], text="", part="x"),
+                vote("2", "a", "up", options="up|down", text="Which colour?", part="y", gold="up"),
+                vote("2", "b", "down", text=None),
+            )
+        ],
+        named=Named(strata="part"),
+    )
+    assert texts(read) == [["red", None], ["up", "down"]]
+    assert read.table.options is not None
+    assert read.table.options.tolist() == [2, 2]
+    assert read.table.groups is not None
+    assert read.table.groups.tolist() == [0, 0]
+    assert list(read.table.stratum_names) == ["x", "y"]
+    grouped = read_table(
+        [lines(vote("1", "a", "x", kin=3), vote("2", "a", "x", kin=3), vote("3", "a", "x"), name="kin.jsonl")],
+        named=Named(group="kin"),
+    )
+    assert grouped.table.groups is not None
+    assert grouped.table.groups.tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("options", ["[broken", 7, {"a": 1}])
+def test_options_that_are_no_list_are_refused(lines: Write, options: Any) -> None:
+    with pytest.raises(SpecError, match=r":2: The options are no list"):
+        read_table(
+            [lines({"id": 1, "options": None, "a": "x", "b": "y"}, {"id": 2, "options": options, "a": "x", "b": "y"})]
+        )
+
+
 def test_a_list_of_objects_is_read_like_lines(tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
     path.write_text('[{"id": 1, "gold": "A", "a": "A", "b": "B"}]', encoding="utf-8")

@@ -274,6 +274,24 @@ def test_several_filters_need_a_name(samples: Callable[..., Path]) -> None:
     assert read.report["rows"] == {"read": 2, "dropped": 1, "duplicate": 0, "unmatched": 0}
 
 
+def test_samples_of_two_tasks_and_without_hashes(samples: Callable[..., Path]) -> None:
+    plain = {"doc_id": 3, "target": 4, "resps": [["4"], ["5"]], "score": 1}
+    one = samples("ada", plain, {"doc_id": 4, "target": None, "filtered_resps": [], "score": 0}, task="sums")
+    two = samples("ada", doc(0, "x", "y", exact_match=0.0), task="words")
+    read = read_table([one, two])
+    assert right(read)["sums/3", "ada"]
+    assert set(read.table.questions) == {"sums/3", "sums/4", "words/h0"}
+    assert read.table.blanks() == {"no answer": 1}
+    assert read.table.labelled.tolist() == [True, False, True]
+
+
+def test_lines_that_are_no_samples_are_refused(samples: Callable[..., Path]) -> None:
+    with pytest.raises(SpecError, match=":1: The sample has no doc_id"):
+        read_table([samples("ada", {"target": "x", "filtered_resps": ["x"]})])
+    with pytest.raises(SpecError, match="holds no sample"):
+        read_table([samples("ada", doc(0, "x", "y"))], named=Named(voters=("ben",)))
+
+
 def test_a_document_answered_twice_makes_a_blank(samples: Callable[..., Path]) -> None:
     read = read_table([samples("ada", doc(0, "1", "3", exact_match=0.0), doc(0, "2", "3", exact_match=0.0))])
     assert read.table.blanks() == {"voted twice, differently": 1}

@@ -180,7 +180,7 @@ class Options:
                 try:
                     value = json.loads(text)
                 except ValueError:
-                    value = None
+                    value = text  # no list: refused below
             else:
                 value = [part.strip() for part in text.split("|")] if text else []
         if value is None or isinstance(value, Absent):
