@@ -98,6 +98,13 @@ class LazyGroup(click.Group):
             if error.next_step:
                 click.echo(error.next_step, err=True)
             sys.exit(error.exit_code)
+        except SystemExit:
+            if sys.stdout is not None:
+                try:
+                    sys.stdout.flush()
+                except BrokenPipeError:  # else the interpreter tries once more and ends with a status of its own
+                    sys.stdout = None
+            raise
         except click.exceptions.Abort:
             click.echo("interrupted", err=True)
             sys.exit(INTERRUPTED)

@@ -169,7 +169,7 @@ def fit_trap(counts: Numbers) -> Fit:
         traps, elsewhere = 1 - some, 1.0
     else:
         elsewhere = root(lambda p: _share_where_any(p, m) - share, 0.0, 1.0) if share > 1 / m else 0.0
-        hit = -math.expm1(m * math.log1p(-elsewhere))
+        hit = -math.expm1(m * math.log1p(-elsewhere)) if elsewhere < 1 else 1.0
         traps = 1 - some / hit if hit > 0 else -1.0
         if traps < 0:
             traps, elsewhere = 0.0, _mean(given)
@@ -286,7 +286,7 @@ def _pool(given: Array, expected: Array) -> tuple[Array, Array]:
 
 
 def _g2(given: Array, expected: Array) -> float:
-    seen = given > 0
+    seen = given > 1e-9  # an average over drawings may leave a cell with less than any question could fill
     with np.errstate(divide="ignore"):
         return max(0.0, float(2 * (given[seen] * np.log(given[seen] / expected[seen])).sum()))
 
