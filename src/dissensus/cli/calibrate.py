@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dissensus.cli.panel_options import how_asked, who_is_asked
 from dissensus.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,11 +32,7 @@ DEFAULT_OUTPUT = "dissensus.profile.json"
     required=True,
     help="Questions with their right answers, one JSON object a line; - is standard input.",
 )
-@click.option("--panel", metavar="FILE", type=click.Path(), help="A panel file: who takes part.")
-@click.option("--agents", type=click.IntRange(1, 1000), metavar="N", help="Without a panel: how many agents.  [5]")
-@click.option(
-    "--model", "models", multiple=True, metavar="REF", help="Without a panel: their model; several take turns."
-)
+@who_is_asked
 @click.option(
     "--sizes",
     default="",
@@ -44,18 +41,7 @@ DEFAULT_OUTPUT = "dissensus.profile.json"
     " times.  [default: up to the panel's own size]",
 )
 @click.option("--levers", metavar="LIST", help="As for decide; the profile holds for these.")
-@click.option("--temperature", type=click.FloatRange(0, 2), help="Sampling temperature of every voter.")
-@click.option(
-    "--read-by",
-    type=click.Choice(["auto", "schema", "parser", "log-probability"]),
-    default="auto",
-    show_default=True,
-    help="How answers are read from replies.",
-)
-@click.option("--group-by-model", default="", metavar="REF", help="Let this model say which free texts are the same.")
-@click.option("--max-tokens", type=click.IntRange(1), help="Most tokens in one reply.")
-@click.option("--deadline", type=click.FloatRange(0, min_open=True), help="Seconds after which an agent is silent.")
-@click.option("--seed", type=int, default=0, show_default=True, help="All randomness derives from it.")
+@how_asked
 @click.option(
     "--output",
     type=click.Path(dir_okay=False),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dissensus.cli.panel_options import how_asked, who_is_asked
 from dissensus.errors import DissensusError, StorageError, UsageError
 
 if TYPE_CHECKING:
@@ -38,11 +39,7 @@ ROUTES = ("report", "check", "stronger")
     help="What counts as an answer.",
 )
 @click.option("--unit", default="", help="The unit that numbers are compared in, such as euro or min.")
-@click.option("--panel", metavar="FILE", type=click.Path(), help="A panel file: who takes part.")
-@click.option("--agents", type=click.IntRange(1, 1000), metavar="N", help="Without a panel: how many agents.  [5]")
-@click.option(
-    "--model", "models", multiple=True, metavar="REF", help="Without a panel: their model; several take turns."
-)
+@who_is_asked
 @click.option("--spares", type=click.IntRange(0, 1000), default=0, help="Without a panel: agents for silent ones.")
 @click.option("--weights", default="", metavar="A=2,B=1", help="Weights of votes, by agent.")
 @click.option(
@@ -58,15 +55,7 @@ ROUTES = ("report", "check", "stronger")
     help="What makes agents err less alike: temperature,styles,rephrase,shuffle, or none."
     "  [default: all of them where the voters share one model]",
 )
-@click.option("--temperature", type=click.FloatRange(0, 2), help="Sampling temperature of every voter.")
-@click.option(
-    "--read-by",
-    type=click.Choice(["auto", "schema", "parser", "log-probability"]),
-    default="auto",
-    show_default=True,
-    help="How answers are read from replies.",
-)
-@click.option("--group-by-model", default="", metavar="REF", help="Let this model say which free texts are the same.")
+@how_asked
 @click.option(
     "--stop",
     type=click.Choice(["all", "when-decided"]),
@@ -113,7 +102,6 @@ ROUTES = ("report", "check", "stronger")
 )
 @click.option("--stronger", default="", metavar="REF", help="The model (or agent) that a route asks.")
 @click.option("--stronger-decides", is_flag=True, help="Its answer becomes the answer.")
-@click.option("--seed", type=int, default=0, show_default=True, help="All randomness derives from it.")
 @click.option(
     "--record",
     type=click.Path(),
@@ -122,8 +110,6 @@ ROUTES = ("report", "check", "stronger")
     metavar="PATH",
     help="A folder for records, or one new .db file.",
 )
-@click.option("--max-tokens", type=click.IntRange(1), help="Most tokens in one reply.")
-@click.option("--deadline", type=click.FloatRange(0, min_open=True), help="Seconds after which an agent is silent.")
 @click.option("--budget-tokens", type=click.IntRange(0), help="Most tokens for each question.")
 @click.option("--budget-calls", type=click.IntRange(0), help="Most model calls for each question.")
 @click.option("--budget-seconds", type=click.FloatRange(0), help="Most seconds for each question.")
