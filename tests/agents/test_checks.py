@@ -92,6 +92,29 @@ async def test_a_child_left_behind_does_not_hold_the_verdict_up(tmp_path: Path) 
     await gone(int(pid_file.read_text()))
 
 
+async def test_a_check_that_is_given_up_is_ended_first(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    source = (
+        "import os, pathlib, time\n"
+        f"pathlib.Path({str(pid_file)!r} + '.new').write_text(str(os.getpid()))\n"
+        f"os.rename({str(pid_file)!r} + '.new', {str(pid_file)!r})\n"
+        "time.sleep(60)\n"
+    )
+    async with anyio.create_task_group() as group:
+        group.start_soon(command_check(program(tmp_path, source)), "q", "a")
+        with anyio.fail_after(30):
+            while not pid_file.exists():  # noqa: ASYNC110 - another process writes it
+                await anyio.sleep(0.02)
+        group.cancel_scope.cancel()
+    assert not runs(int(pid_file.read_text()))
+
+
+@pytest.mark.parametrize("reads", [True, False])
+async def test_a_long_answer_goes_in_whole_or_is_left_unread(tmp_path: Path, *, reads: bool) -> None:
+    source = "import sys\nsys.exit(len(sys.stdin.read()) != 100_000)\n" if reads else "raise SystemExit(0)\n"
+    assert (await command_check(program(tmp_path, source))("q", "x" * 100_000)).verdict == "accepted"
+
+
 def runs(pid: int) -> bool:
     try:
         os.kill(pid, 0)

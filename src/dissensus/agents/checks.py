@@ -8,25 +8,21 @@ argument, on standard input and in the environment.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.util
 import inspect
 import os
-import select
 import shlex
 import shutil
-import signal
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
 
+from dissensus.agents.processes import run_in_thread
 from dissensus.agents.secrets import hide_keys
 from dissensus.agents.tools import in_thread
 from dissensus.errors import MissingExtra, SpecError
@@ -65,15 +61,22 @@ class CommandCheck:
         given = {_ANSWER: answer, _QUESTION: question}
         argv = [given.get(argument, argument) for argument in self.argv]
         env = {**os.environ, "DISSENSUS_ANSWER": answer, "DISSENSUS_QUESTION": question}
-        began = time.monotonic()
         try:
-            status, output = await _run(argv, env, answer, self.timeout_s)
+            ran = await run_in_thread(
+                argv,
+                stdin=answer.encode(),
+                timeout_s=self.timeout_s,
+                most_bytes=_KEPT_BYTES,
+                env=env,
+                keep="last",
+                joined=True,
+            )
         except (OSError, ValueError) as problem:  # not startable, or a text that no argument can hold
             return CheckResult(verdict=ERROR, detail=f"could not be started: {problem}")
-        seconds = round(time.monotonic() - began, 3)
+        status, seconds = ran.status, round(ran.seconds, 3)
         if status is None:
             return CheckResult(verdict=ERROR, detail=f"did not end within {self.timeout_s:g} s", seconds=seconds)
-        detail = hide_keys(output.decode("utf-8", "replace")).strip()[-DETAIL_CHARS:]  # before a cut may halve one
+        detail = hide_keys(ran.output.decode("utf-8", "replace")).strip()[-DETAIL_CHARS:]  # before a cut may halve one
         if status in (0, 1):
             return CheckResult(verdict=REJECTED if status else ACCEPTED, detail=detail, seconds=seconds)
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
@@ -194,46 +197,3 @@ def check_from_spec(text: str, *, timeout_s: float = TIMEOUT_S) -> Check:
             next_step="Write python:MODULE:FUNCTION, with the module on the import path.",
         ) from None
     return callable_check(function, name=text, timeout_s=timeout_s)
-
-
-async def _run(argv: Sequence[str], env: Mapping[str, str], given: str, timeout_s: float) -> tuple[int | None, bytes]:
-    """Exit status (None: out of time) and the last of what it wrote. Its whole process group is ended in any case."""
-    with tempfile.TemporaryFile() as standard_input:
-        standard_input.write(given.encode())
-        standard_input.seek(0)
-        process = subprocess.Popen(  # noqa: ASYNC220, S603 - starting is quick; the user's own command, without a shell
-            argv,
-            env=dict(env),
-            stdin=standard_input,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-        with anyio.move_on_after(timeout_s):
-            return await anyio.to_thread.run_sync(_collect, process, abandon_on_cancel=True)
-        return None, b""
-    finally:
-        _end_group(process)
-
-
-def _collect(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
-    """Read until the pipe is closed or the program has ended, keeping only the end of a long output."""
-    kept = bytearray()
-    with process.stdout or contextlib.nullcontext() as pipe:
-        while pipe is not None:
-            readable, _, _ = select.select([pipe], [], [], 0.02)
-            if readable:
-                if not (chunk := os.read(pipe.fileno(), 65536)):
-                    break
-                kept.extend(chunk)
-                del kept[:-_KEPT_BYTES]
-            elif process.poll() is not None:  # something that it left behind still holds the pipe
-                break
-    return process.wait(), bytes(kept)
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()

@@ -5,23 +5,19 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import anyio
-
-from dissensus.agents.processes import Ran, environment, run_program
-from dissensus.agents.tools import MOST_TEXT, TIMEOUT_S, clean, in_thread
+from dissensus.agents.processes import Ran, environment, run_in_thread
+from dissensus.agents.tools import MOST_TEXT, TIMEOUT_S, clean
 from dissensus.errors import SpecError
 from dissensus.script.outcomes import ToolResult
 from dissensus.script.schemas import closed, problem_with
 from dissensus.script.seats import ToolSpec
 
 _PLACE: Final = re.compile(r"\{(\w+)\}")
-_GRACE_S: Final = 2.0
 
 
 class CommandTool:
@@ -98,33 +94,16 @@ class CommandTool:
         return self._told(ran, limit_s)
 
     async def _run(self, arguments: Mapping[str, Any], limit_s: float) -> Ran:
-        """Run the program in a thread; if the caller is cancelled, end it before going on."""
         argv = [_PLACE.sub(lambda found: _filled(found, arguments), part) for part in self.command]
         argv[0] = self._program(argv[0])
-        stop, over = threading.Event(), threading.Event()
-
-        def work() -> Ran:
-            try:
-                return run_program(
-                    argv,
-                    stdin=json.dumps(dict(arguments), ensure_ascii=False).encode("utf-8", "replace"),
-                    timeout_s=limit_s,
-                    most_bytes=4 * self.most_text,
-                    env=environment(self.env),
-                    folder=self.folder,
-                    stop=stop,
-                )
-            finally:
-                over.set()
-
-        try:
-            ran: Ran = await in_thread(work)
-        finally:
-            stop.set()
-            with anyio.move_on_after(_GRACE_S, shield=True):
-                while not over.is_set():  # noqa: ASYNC110 - a thread sets it
-                    await anyio.sleep(0.005)
-        return ran
+        return await run_in_thread(
+            argv,
+            stdin=json.dumps(dict(arguments), ensure_ascii=False).encode("utf-8", "replace"),
+            timeout_s=limit_s,
+            most_bytes=4 * self.most_text,
+            env=environment(self.env),
+            folder=self.folder,
+        )
 
     def _program(self, program: str) -> str:
         if "/" in program:

@@ -18,9 +18,14 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import IO, Final, Literal, cast
+
+import anyio
+
+from dissensus.agents.tools import in_thread
 
 _LOOK_S: Final = 0.02
+_GRACE_S: Final = 2.0
 _CHUNK: Final = 65536
 _LAST_CHUNKS: Final = 64
 _INHERITED: Final = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
@@ -28,7 +33,10 @@ _INHERITED: Final = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "S
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """What became of a program. ``status`` is None if it had to be ended, negative for a signal."""
+    """What became of a program. ``status`` is None if it had to be ended, negative for a signal.
+
+    ``cut`` says whether it wrote more than was kept in ``output`` and ``errors``; ``seconds`` how long it ran.
+    """
 
     status: int | None
     output: bytes
@@ -50,12 +58,15 @@ def run_program(
     most_bytes: int,
     env: Mapping[str, str],
     folder: Path | None = None,
+    keep: Literal["first", "last"] = "first",
+    joined: bool = False,
     stop: threading.Event | None = None,
 ) -> Ran:
     """Run ``argv`` to its end, or until ``timeout_s`` seconds are over or ``stop`` is set. No shell is involved.
 
-    Of standard output and of standard error the first ``most_bytes`` each are kept; the rest is read and dropped.
-    What the program leaves running in its process group is ended with it.
+    Of standard output and of standard error the first (or last) ``most_bytes`` each are kept; the rest is read and
+    dropped. ``joined`` has both in ``output``, in the order in which they were written. What the program leaves running
+    in its process group is ended with it.
 
     Raises:
         OSError: the program cannot be started.
@@ -66,12 +77,12 @@ def run_program(
         list(argv),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=subprocess.STDOUT if joined else subprocess.PIPE,
         env=dict(env),
         cwd=folder,
         start_new_session=True,
     )
-    pipes = _Pipes(process, stdin, most_bytes)
+    pipes = _Pipes(process, stdin, most_bytes, keep)
     try:
         deadline = began + timeout_s
         while not (gone := _is_over(process)) and time.monotonic() < deadline and not (stop and stop.is_set()):
@@ -93,13 +104,56 @@ def run_program(
     )
 
 
-class _Pipes:
-    """Feeds a program its input and keeps the beginning of what it writes, without ever blocking."""
+async def run_in_thread(
+    argv: Sequence[str],
+    *,
+    stdin: bytes = b"",
+    timeout_s: float,
+    most_bytes: int,
+    env: Mapping[str, str],
+    folder: Path | None = None,
+    keep: Literal["first", "last"] = "first",
+    joined: bool = False,
+) -> Ran:
+    """:func:`run_program` in a thread. If the caller is cancelled, the program is ended before going on."""
+    stop, over = threading.Event(), threading.Event()
 
-    def __init__(self, process: subprocess.Popen[bytes], stdin: bytes, most_bytes: int) -> None:
+    def work() -> Ran:
+        try:
+            return run_program(
+                argv,
+                stdin=stdin,
+                timeout_s=timeout_s,
+                most_bytes=most_bytes,
+                env=env,
+                folder=folder,
+                keep=keep,
+                joined=joined,
+                stop=stop,
+            )
+        finally:
+            over.set()
+
+    try:
+        ran: Ran = await in_thread(work)
+    finally:
+        stop.set()
+        with anyio.move_on_after(_GRACE_S, shield=True):
+            while not over.is_set():  # noqa: ASYNC110 - a thread sets it
+                await anyio.sleep(0.005)
+    return ran
+
+
+class _Pipes:
+    """Feeds a program its input and keeps the beginning or the end of what it writes, without ever blocking."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], stdin: bytes, most_bytes: int, keep: Literal["first", "last"]
+    ) -> None:
         self.kept = (bytearray(), bytearray())
         self.cut = False
         self._most = most_bytes
+        self._keep = keep
         self._rest = memoryview(stdin)
         self._selector = selectors.DefaultSelector()
         self._open: list[IO[bytes]] = []
@@ -146,7 +200,11 @@ class _Pipes:
             return False
         room = self._most - len(kept)
         self.cut = self.cut or len(data) > room
-        kept += data[: max(room, 0)]
+        if self._keep == "first":
+            kept += data[: max(room, 0)]
+        else:
+            kept += data
+            del kept[: max(len(kept) - self._most, 0)]
         return True
 
     def _drop(self, pipe: IO[bytes]) -> None:
