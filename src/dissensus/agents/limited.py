@@ -10,7 +10,8 @@ import anyio
 from anyio.lowlevel import RunVar
 
 from dissensus.agents.model import Model
-from dissensus.script.calls import Capabilities, Extend, Generate, Score
+from dissensus.agents.wrapped import Wrapped
+from dissensus.script.calls import Extend, Generate, Score
 from dissensus.script.outcomes import Outcome
 
 
@@ -92,24 +93,14 @@ class HostLimits:
         return found
 
 
-class Limited:
+class Limited(Wrapped):
     """A model whose calls wait for a place. Waiting is not counted into ``Usage.seconds``, which the model measures."""
 
-    __slots__ = ("_limiter", "model")
+    __slots__ = ("_limiter",)
 
     def __init__(self, model: Model, limiter: Limiter) -> None:
-        self.model = model
+        super().__init__(model)
         self._limiter = limiter
-
-    @property
-    def name(self) -> str:
-        """The name of the model inside."""
-        return self.model.name
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What the model inside can do."""
-        return self.model.capabilities
 
     async def generate(self, call: Generate) -> Outcome:
         """As the model inside, in turn."""
@@ -125,7 +116,3 @@ class Limited:
         """As the model inside, in turn."""
         async with self._limiter:
             return await self.model.score(call)
-
-    async def close(self) -> None:
-        """Close the model inside."""
-        await self.model.close()

@@ -6,26 +6,19 @@ from dataclasses import replace
 
 from dissensus.agents.model import Model
 from dissensus.agents.prices import Prices
-from dissensus.script.calls import Capabilities, Extend, Generate, Score
+from dissensus.agents.wrapped import Wrapped
+from dissensus.script.calls import Extend, Generate, Score
 from dissensus.script.outcomes import Outcome, Usage
 
 
-class Priced:
+class Priced(Wrapped):
     """``model``, with a cost added to each outcome whose tokens are known and whose cost is not."""
 
+    __slots__ = ("prices",)
+
     def __init__(self, model: Model, prices: Prices) -> None:
-        self.model = model
+        super().__init__(model)
         self.prices = prices
-
-    @property
-    def name(self) -> str:
-        """The model's own name."""
-        return self.model.name
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What the model's own back end can do."""
-        return self.model.capabilities
 
     async def generate(self, call: Generate) -> Outcome:
         """The model's own answer, with its cost."""
@@ -38,10 +31,6 @@ class Priced:
     async def score(self, call: Score) -> Outcome:
         """The model's own scores, with their cost."""
         return self._priced(await self.model.score(call))
-
-    async def close(self) -> None:
-        """Close the model."""
-        await self.model.close()
 
     def _priced(self, outcome: Outcome) -> Outcome:
         usage = getattr(outcome, "usage", None)

@@ -9,7 +9,8 @@ from typing import TypeVar
 import anyio
 
 from dissensus.agents.model import Model
-from dissensus.script.calls import Attempt, Capabilities, Extend, Generate, Score
+from dissensus.agents.wrapped import Wrapped
+from dissensus.script.calls import Attempt, Extend, Generate, Score
 from dissensus.script.keys import seed_of
 from dissensus.script.outcomes import (
     Extended,
@@ -63,7 +64,7 @@ class Patience:
         return min(backoff, self.longest_wait_s)
 
 
-class Retried:
+class Retried(Wrapped):
     """A model whose failed calls are made again where that may help (:func:`retryable`).
 
     ``call.report`` is told of each failed try before the next one. ``Usage.attempts`` counts all tries and
@@ -71,21 +72,11 @@ class Retried:
     the failure is returned at once, so that the caller learns what happened rather than that time ran out.
     """
 
-    __slots__ = ("model", "patience")
+    __slots__ = ("patience",)
 
     def __init__(self, model: Model, patience: Patience | None = None) -> None:
-        self.model = model
+        super().__init__(model)
         self.patience = patience or Patience()
-
-    @property
-    def name(self) -> str:
-        """The name of the model inside."""
-        return self.model.name
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What the model inside can do."""
-        return self.model.capabilities
 
     async def generate(self, call: Generate) -> Outcome:
         """As the model inside, tried again where that may help."""
@@ -98,10 +89,6 @@ class Retried:
     async def score(self, call: Score) -> Outcome:
         """As the model inside, tried again where that may help."""
         return await self._try(self.model.score, call, 0)
-
-    async def close(self) -> None:
-        """Close the model inside."""
-        await self.model.close()
 
     async def _try(self, do: Callable[[_CallT], Awaitable[Outcome]], call: _CallT, seed: int) -> Outcome:
         outcome = await do(call)

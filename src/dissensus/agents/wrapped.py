@@ -1,0 +1,29 @@
+"""A model around a model: what all wrappers have in common."""
+
+from __future__ import annotations
+
+from dissensus.agents.model import Model
+from dissensus.script.calls import Capabilities
+
+
+class Wrapped:
+    """Has the name and the capabilities of ``model``, and closes it. How calls are made is the wrapper's own."""
+
+    __slots__ = ("model",)
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    @property
+    def name(self) -> str:
+        """The name of the model inside."""
+        return self.model.name
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the model inside can do."""
+        return self.model.capabilities
+
+    async def close(self) -> None:
+        """Close the model inside."""
+        await self.model.close()
