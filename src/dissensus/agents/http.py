@@ -26,10 +26,10 @@ from urllib.parse import urlsplit
 
 from dissensus.agents.bodies import Hide, count, describe, excerpt, model_name, parse_json, text_of
 from dissensus.agents.lacking import lacks
-from dissensus.agents.secrets import Secret
-from dissensus.agents.wire import Answer, Wire
+from dissensus.agents.served import Served
+from dissensus.agents.wire import Answer
 from dissensus.errors import SpecError
-from dissensus.script.calls import Capabilities, Capability, Extend, Generate, Score
+from dissensus.script.calls import Capability, Extend, Generate, Score
 from dissensus.script.outcomes import Outcome, Refusal, Reply, TransportFailure, Usage
 
 _MOST_TOKENS = 2**31
@@ -76,7 +76,7 @@ class HttpOptions:
             )
 
 
-class HttpAgent:
+class HttpAgent(Served):
     """A model that is a program behind a URL. One try per call.
 
     Raises:
@@ -85,18 +85,10 @@ class HttpAgent:
 
     def __init__(self, options: HttpOptions) -> None:
         self.options = options
-        key = Secret.from_env(options.api_key_env) if options.api_key_env else None
-        self._wire = Wire(
-            options.url,
-            key=key,
-            key_header=options.key_header,
-            timeout_s=options.timeout_s,
-            most_bytes=options.most_bytes,
-            places=options.concurrency,
-        )
+        can = _DEFAULT_CAN if options.capabilities is None else frozenset(options.capabilities)
+        super().__init__(options.url, options, can)
         parts = urlsplit(options.url)
         self._name = options.name or f"{parts.scheme}://{parts.netloc}{parts.path}"
-        self._can = _DEFAULT_CAN if options.capabilities is None else frozenset(options.capabilities)
 
     def __repr__(self) -> str:
         return f"HttpAgent({self._name!r})"
@@ -105,16 +97,6 @@ class HttpAgent:
     def name(self) -> str:
         """The given name, or the URL without its query."""
         return self._name
-
-    @property
-    def host(self) -> str:
-        """The server that limits are counted for."""
-        return self._wire.origin
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Chat, and what else was claimed."""
-        return self._can
 
     async def generate(self, call: Generate) -> Outcome:
         """Send the call and read what the program answers."""
@@ -143,10 +125,6 @@ class HttpAgent:
     async def score(self, call: Score) -> Outcome:  # noqa: ARG002 - the interface's
         """Fail: the contract has no scores."""
         return lacks("An agent behind HTTP cannot score continuations.")
-
-    async def close(self) -> None:
-        """Give the connections back. Safe to call twice."""
-        await self._wire.close()
 
 
 def read_answer(body: bytes, *, name: str, seconds: float | None, hide: Hide) -> Outcome:

@@ -11,9 +11,8 @@ from dissensus.agents.openai.options import OpenAIOptions
 from dissensus.agents.openai.parse import read_chat, read_text
 from dissensus.agents.openai.plain import PlainRoutes
 from dissensus.agents.openai.vllm import VllmRoutes
-from dissensus.agents.secrets import Secret
-from dissensus.agents.wire import Wire
-from dissensus.script.calls import Capabilities, Capability, Extend, Generate, Score
+from dissensus.agents.served import Served
+from dissensus.script.calls import Capability, Extend, Generate, Score
 from dissensus.script.outcomes import Outcome
 
 
@@ -23,7 +22,7 @@ class _Routes(Protocol):
     async def score(self, call: Score) -> Outcome: ...
 
 
-class OpenAI:
+class OpenAI(Served):
     """One try per call; wrap it in :class:`~dissensus.agents.retried.Retried` and
     :class:`~dissensus.agents.limited.Limited`, as :func:`~dissensus.agents.registry.open_model` does.
 
@@ -33,17 +32,8 @@ class OpenAI:
 
     def __init__(self, options: OpenAIOptions) -> None:
         self.options = options
-        key = Secret.from_env(options.api_key_env) if options.api_key_env else None
-        self._wire = Wire(
-            options.base_url,
-            key=key,
-            key_header=options.key_header,
-            timeout_s=options.timeout_s,
-            most_bytes=options.most_bytes,
-            places=options.concurrency,
-        )
+        super().__init__(options.base_url, options, options.can)
         self._link = Link(options, self._wire)
-        self._can = options.can
         self._routes: _Routes
         if options.server == "llama.cpp":
             self._routes = LlamaCppRoutes(self._link)
@@ -59,16 +49,6 @@ class OpenAI:
     def name(self) -> str:
         """The model's name on its server."""
         return self.options.model
-
-    @property
-    def host(self) -> str:
-        """The server that limits are counted for."""
-        return self._wire.origin
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What the server can do, by its kind or as the user claims."""
-        return self._can
 
     async def generate(self, call: Generate) -> Outcome:
         """Chat in, one message out. Uses ``/chat/completions``; ``/completions`` for a base model."""
@@ -98,10 +78,6 @@ class OpenAI:
         if Capability.LOGPROBS not in self._can:
             return lacks(f"A server of kind {self.options.server!r} is not known to score continuations. {_SET_KIND}")
         return await self._routes.score(call)
-
-    async def close(self) -> None:
-        """Give the connections back. Safe to call twice."""
-        await self._wire.close()
 
 
 _SET_KIND = "If it is another kind, set the option server (vllm, sglang, llama.cpp, ollama)."
