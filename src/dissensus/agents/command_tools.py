@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from dissensus.agents.processes import Ran, environment, run_in_thread
-from dissensus.agents.tools import MOST_TEXT, TIMEOUT_S, clean
+from dissensus.agents.tools import MOST_TEXT, TIMEOUT_S, clean, wrong_arguments
 from dissensus.errors import SpecError
 from dissensus.script.outcomes import ToolResult
-from dissensus.script.schemas import closed, problem_with
 from dissensus.script.seats import ToolSpec
 
 _PLACE: Final = re.compile(r"\{(\w+)\}")
@@ -82,8 +81,8 @@ class CommandTool:
 
     async def call(self, arguments: Mapping[str, Any], deadline_s: float | None = None) -> ToolResult:
         """Check the arguments and run the program once."""
-        if problem := problem_with(closed(self._spec.parameters), arguments, "arguments"):
-            return ToolResult(text=f"Wrong arguments: {problem}.", ok=False, seconds=0.0)
+        if wrong := wrong_arguments(self._spec, arguments):
+            return wrong
         limit_s = self.timeout_s if deadline_s is None else min(self.timeout_s, deadline_s)
         began = time.monotonic()
         try:

@@ -17,10 +17,9 @@ from typing import Any, Final
 import anyio
 
 from dissensus.agents.processes import environment
-from dissensus.agents.tools import MOST_TEXT, TIMEOUT_S, Tool, clean
+from dissensus.agents.tools import MOST_TEXT, TIMEOUT_S, Tool, clean, wrong_arguments
 from dissensus.errors import MissingExtra, SpecError
 from dissensus.script.outcomes import ToolResult
-from dissensus.script.schemas import closed, problem_with
 from dissensus.script.seats import ToolSpec
 
 START_S: Final = 30.0
@@ -168,8 +167,8 @@ class _McpTool:
         return self._spec
 
     async def call(self, arguments: Mapping[str, Any], deadline_s: float | None = None) -> ToolResult:
-        if problem := problem_with(closed(self._spec.parameters), arguments, "arguments"):
-            return ToolResult(text=f"Wrong arguments: {problem}.", ok=False, seconds=0.0)
+        if wrong := wrong_arguments(self._spec, arguments):
+            return wrong
         most_s = self._server.timeout_s
         limit_s = most_s if deadline_s is None else min(most_s, deadline_s)
         began = time.monotonic()

@@ -21,6 +21,7 @@ import anyio
 from dissensus.agents.calculator import CalculationError, calculate
 from dissensus.errors import SpecError
 from dissensus.script.outcomes import ToolResult
+from dissensus.script.schemas import closed, problem_with
 from dissensus.script.seats import ToolSpec
 
 TIMEOUT_S: Final = 30.0
@@ -119,6 +120,12 @@ def clean(text: str, most: int = MOST_TEXT) -> str:
     """``text`` as a record can hold it: no lone surrogates, and not too long."""
     text = text if text.isascii() else text.encode("utf-8", "replace").decode()
     return text if len(text) <= most else f"{text[:most]} … (cut after {most} characters)"
+
+
+def wrong_arguments(spec: ToolSpec, arguments: Mapping[str, Any]) -> ToolResult | None:
+    """What the agent is told if ``arguments`` do not fit the schema of ``spec``; None if they do."""
+    problem = problem_with(closed(spec.parameters), arguments, "arguments")
+    return ToolResult(text=f"Wrong arguments: {problem}.", ok=False, seconds=0.0) if problem else None
 
 
 def as_text(result: Any) -> str:
