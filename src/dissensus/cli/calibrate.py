@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dissensus.cli.json_document import show_json
 from dissensus.cli.panel_options import how_asked, who_is_asked
 from dissensus.errors import UsageError
 
@@ -68,7 +69,6 @@ def calibrate(*, file: str, as_json: bool, dry_run: bool, **flags: Any) -> None:
     import anyio
 
     from dissensus.cli.questions import read_questions
-    from dissensus.cli.readout import show_json
 
     plan = _Plan(read_questions(file), file, flags)
     done = anyio.run(plan.carry_out, dry_run)

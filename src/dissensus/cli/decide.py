@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dissensus.cli.json_document import show_json
 from dissensus.cli.panel_options import how_asked, who_is_asked
 from dissensus.errors import DissensusError, StorageError, UsageError
 
@@ -122,7 +123,7 @@ def decide(question: str | None, *, file: str | None, record: str, as_json: bool
     """
     import anyio
 
-    from dissensus.cli.readout import FAILED, exit_code, show, show_json
+    from dissensus.cli.readout import FAILED, exit_code, show
 
     questions = _questions(question, file, flags)
     if file is not None and len(questions) > 1 and record.endswith(".db"):

@@ -6,6 +6,8 @@ import sys
 
 import click
 
+from dissensus.cli.json_document import show_json
+
 
 @click.command()
 @click.option("--deep", is_flag=True, help="Also read all of each model file, and load the smallest model.")
@@ -20,10 +22,7 @@ def doctor(*, deep: bool, as_json: bool) -> None:
     found = examine(deep=deep)
     broken = sum(finding.status == PROBLEM for finding in found)
     if as_json:
-        import msgspec
-
-        data = {"ok": not broken, "checks": found}
-        click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
+        show_json({"ok": not broken, "checks": found})
     else:
         for finding in found:
             click.echo(f"{finding.status:<8} {finding.check:<12} {finding.detail}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dissensus.cli.json_document import show_json
 from dissensus.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,10 +73,7 @@ def jury(
 
         written = draw(curve, plots)
     if as_json:
-        import msgspec
-
-        data = curve.to_data() | {"pictures": [str(path) for path in written]}
-        click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
+        show_json(curve.to_data() | {"pictures": [str(path) for path in written]})
         return
     for line in _table(curve):
         click.echo(line)

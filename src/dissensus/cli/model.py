@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dissensus.cli.json_document import show_json
+
 if TYPE_CHECKING:
     from dissensus.agents.catalogue import Entry
     from dissensus.agents.download import Progress, Watch
@@ -29,7 +31,7 @@ def list_models(*, as_json: bool) -> None:
     from dissensus.agents.catalogue import entries
 
     if as_json:
-        _print_json([_data(entry) for entry in entries()])
+        show_json([_data(entry) for entry in entries()])
         return
     for entry in entries():
         data = _data(entry)
@@ -51,7 +53,7 @@ def install(name: str, *, as_json: bool) -> None:
     with _progress(entry.name) as watch:
         path = fetch_model(entry, watch=watch)
     if as_json:
-        _print_json(_data(entry))
+        show_json(_data(entry))
     else:
         click.echo(path)
 
@@ -65,7 +67,7 @@ def path(name: str, *, as_json: bool) -> None:
 
     found = locate(find(name).name)
     if as_json:
-        _print_json(_data(find(name)))
+        show_json(_data(find(name)))
     else:
         click.echo(found.path)
 
@@ -89,12 +91,6 @@ def _data(entry: Entry) -> dict[str, Any]:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + "."
-
-
-def _print_json(data: object) -> None:
-    import msgspec
-
-    click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
 
 
 @contextlib.contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from dissensus.cli.json_document import show_json
+
 
 @click.command()
 @click.option(
@@ -33,9 +35,7 @@ def plan(
 
     made = make_plan(difference, accuracy, power=power, level=level, correlation=correlation)
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(made.to_data())).decode())
+        show_json(made.to_data())
         return
     for line in made.lines():
         click.echo(line)

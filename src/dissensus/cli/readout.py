@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from dissensus.cli.json_document import show_json
 from dissensus.script.decisions import Ballot, Check, Decision, Status
 
 FOUND, FAILED = 1, 3
@@ -60,13 +61,6 @@ def show(decision: Decision, *, as_json: bool = False) -> None:
     width = min(shutil.get_terminal_size().columns if sys.stdout.isatty() else 80, WIDEST)
     for line in readout(decision, width=max(width, 40)):
         say(line)
-
-
-def show_json(data: Any) -> None:
-    """Print one JSON document on stdout."""
-    import msgspec
-
-    say(msgspec.json.format(msgspec.json.encode(data)).decode())
 
 
 def say(line: str, *, err: bool = False) -> None:

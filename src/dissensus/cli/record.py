@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from dissensus.cli.json_document import show_json
 from dissensus.errors import RecordDamaged, RecordError, SpecError, UsageError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def verify(paths: tuple[Path, ...], head: str | None, *, as_json: bool) -> None:
         raise UsageError("--head is the hash of one record.", next_step="Name one record.")
     found = [_checked(one, _hash(head)) for one in records]
     if as_json:
-        _print_json(found if len(found) > 1 else found[0])
+        show_json(found if len(found) > 1 else found[0])
     else:
         for one in found:
             click.echo(_verdict(one))
@@ -95,7 +96,7 @@ def export(path: Path, output: Path | None, *, jsonl: bool, as_json: bool) -> No
         return
     head = export_jsonl(path, output)
     if as_json:
-        _print_json({"record": str(output), "events": head.seq, "head": head.hash.hex()})
+        show_json({"record": str(output), "events": head.seq, "head": head.hash.hex()})
     else:
         click.echo(f"{output}  {_count(head.seq)}, head {head.hash.hex()}")
 
@@ -115,7 +116,7 @@ def import_(path: Path, output: Path, *, as_json: bool) -> None:
     with _progress() as progress:
         found = import_jsonl(path, output, progress=progress)
     if as_json:
-        _print_json({"record": str(output), "events": found.events, "head": found.head})
+        show_json({"record": str(output), "events": found.events, "head": found.head})
     else:
         click.echo(f"{output}  {_count(found.events)}, head {found.head}")
 
@@ -236,7 +237,7 @@ def _show_one(event: Event, *, as_json: bool) -> None:
     import json
 
     if as_json:
-        _print_json(_data(event))
+        show_json(_data(event))
         return
     who = event.visibility if isinstance(event.visibility, str) else ", ".join(event.visibility) or "nobody"
     head = {
@@ -284,12 +285,6 @@ def _data(event: Event) -> dict[str, Any]:
 
     data: dict[str, Any] = msgspec.to_builtins(event)
     return data
-
-
-def _print_json(data: object) -> None:
-    import msgspec
-
-    click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
 
 
 def _print_list(events: Iterator[Event]) -> None:

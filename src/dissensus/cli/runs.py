@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from dissensus.cli.json_document import show_json
 from dissensus.errors import DissensusError, UsageError
 
 SAME, DIFFERS = 0, 1
@@ -56,7 +57,7 @@ def replay(records: tuple[Path, ...], *, as_json: bool) -> None:
             if not result.identical:
                 click.echo(f"  recorded  {result.recorded.status}: {result.recorded.answer}")
     if as_json:
-        _print_json(found if len(found) > 1 else found[0])
+        show_json(found if len(found) > 1 else found[0])
     if code := max(codes):
         raise SystemExit(code)
 
@@ -135,9 +136,3 @@ def _beside(record: Path, at: int) -> Path:
     while (path := record.with_name(f"{stem}{'' if number == 1 else f'-{number}'}.db")).exists():
         number += 1
     return path
-
-
-def _print_json(data: Any) -> None:
-    import msgspec
-
-    click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
