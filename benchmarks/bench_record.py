@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import re
 import sqlite3
 import statistics
 import subprocess
@@ -115,13 +114,6 @@ def memory_mb(what: str, path: Path, events: int) -> float:
     return float(subprocess.run(command, capture_output=True, text=True, check=True, timeout=600).stdout)
 
 
-def held_mb() -> float:
-    """Most memory this program has held. The usual figure begins with what its parent held; Linux has a better one."""
-    status = Path("/proc/self/status")
-    found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
-    return int(found[1]) * 1024 / 1e6 if found else peak_memory_mb()
-
-
 def one_by_one_us(path: Path, prebuilt: list[list[Draft]]) -> float:
     """CPU microseconds of an event that is appended, committed and looked at by itself, as an engine does it."""
     few = [one for batch in prebuilt for one in batch][: 5 * BATCH]
@@ -159,12 +151,12 @@ def main() -> int:
     events = 50_000 if options.quick else options.events
     if options.verify:
         verify(options.verify)
-        print(held_mb())
+        print(peak_memory_mb())
         return 0
     prebuilt = [[draft(number * BATCH + place) for place in range(BATCH)] for number in range(PREBUILT)]
     if options.write:
         ours(options.write, events, prebuilt)
-        print(held_mb())
+        print(peak_memory_mb())
         return 0
     with tempfile.TemporaryDirectory(dir=".") as name:
         folder = Path(name)
