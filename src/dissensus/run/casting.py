@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -138,17 +138,28 @@ async def run_procedure(
 
 
 async def resume_from(
-    path: str | Path, *, checks: Checks | None = None, on_event: Callable[[Event], None] | None = None
+    path: str | Path,
+    *,
+    cast: Cast | None = None,
+    checks: Checks | None = None,
+    on_event: Callable[[Event], None] | None = None,
 ) -> Decision:
-    """Finish the run in the record at ``path`` with the panel that it names; see :func:`dissensus.run.runs.resume`."""
+    """Finish the run in the record at ``path``; see :func:`dissensus.run.runs.resume`.
+
+    Args:
+        path: the record.
+        cast: the open panel to go on with, if it is the one that the record names; it stays open. None opens that one.
+        checks: the outside checks by name; None makes them again from their names in the record.
+        on_event: called after each event.
+    """
     with open_record(path) as store:
         if (decision := runs.finished(runs.events_of(store))) is not None:
             return replace(decision, record=str(path))
     with open_record(path, "a") as store:
         events = list(store.read())
         head = runs.head_of(events)
-        async with Cast(_panel_of(head, path), late=True) as cast:
-            performer = cast.performer(checks or checks_of(head.settings), events)
+        async with Cast(_panel_of(head, path), late=True) if cast is None else nullcontext(cast) as live:
+            performer = live.performer(checks or checks_of(head.settings), events)
             return await runs.resume(store, performer, on_event=on_event)
 
 

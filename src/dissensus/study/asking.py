@@ -13,17 +13,13 @@ from pathlib import Path
 from dissensus.decide.procedures import settings_of_vote
 from dissensus.decide.settings import VoteSettings
 from dissensus.decide.wording import kind_of
-from dissensus.errors import RecordError, RunError, ScriptError, StorageError
+from dissensus.errors import RunError, StorageError
 from dissensus.record.opening import open_record
-from dissensus.run import runs
 from dissensus.run.casting import Cast, run_procedure
 from dissensus.script.decisions import Ballot, Decision
-from dissensus.script.outcomes import BudgetExhausted, TransportFailure
 from dissensus.script.questions import Question
 from dissensus.study.panel_digest import digest_of
-
-LOST = (TransportFailure.kind, BudgetExhausted.kind)
-"""Outcomes that say nothing of an agent: the call did not come about. Such a question is asked again next time."""
+from dissensus.study.records import decision_in, go_on, lost, read
 
 MOST_RECORDS = 1000
 """Records of one question, most of them cut or lost."""
@@ -52,8 +48,8 @@ class Asked:
 
     @property
     def lost(self) -> int:
-        """Ballots that are blank because the call did not come about."""
-        return sum(ballot.outcome in LOST for ballot in self.ballots.values())
+        """Ballots that are blank because the call did not come about: the question is asked again next time."""
+        return lost(list(self.ballots.values()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +79,9 @@ class Study:
         for path in self.paths(question):
             if not path.exists():
                 return None
-            if (decision := _finished(path)) is not None and not (asked := _asked(question, decision, path)).lost:
+            if (decision := decision_in(read(path) or ())) is not None and not (
+                asked := _asked(question, decision, path)
+            ).lost:
                 return asked
         return None
 
@@ -137,34 +135,19 @@ async def _ask(study: Study, cast: Cast, question: Question) -> Asked:
 
 async def _record(study: Study, path: Path, cast: Cast, question: Question) -> Decision | None:
     """The decision, in a new record or one that was begun; None if that one has ended or cannot be gone on with."""
-    try:
-        with open_record(path, _mode(path)) as store:
-            events = list(store.read())
-            if not events:
-                settings = settings_of_vote(question, study.settings)
-                return await run_procedure(settings=settings, panel=cast, record=store, seed=study.seed)
-            if runs.finished(events) is not None:
-                return None
-            return await runs.resume(store, cast.performer(None, events))
-    except (StorageError, ScriptError):
-        raise
-    except (RunError, RecordError):  # of another version of the procedures, or damaged
+    mode = _mode(path)
+    events = read(path) if mode == "a" else []
+    if events is None or (events and events[-1].kind == "ended"):
         return None
+    if events:
+        return await go_on(path, cast)
+    with open_record(path, mode) as store:
+        settings = settings_of_vote(question, study.settings)
+        return await run_procedure(settings=settings, panel=cast, record=store, seed=study.seed)
 
 
 def _mode(path: Path) -> str:
     return "a" if path.exists() else "x"
-
-
-def _finished(path: Path) -> Decision | None:
-    try:
-        with open_record(path) as store:
-            events = list(store.read())
-        return runs.finished(events)
-    except StorageError:
-        raise
-    except (RunError, RecordError):  # its procedure failed, or it is damaged
-        return None
 
 
 def _asked(question: Question, decision: Decision, path: Path, *, new: bool = False) -> Asked:

@@ -52,7 +52,7 @@ def description_of(panel: Panel, settings: VoteSettings) -> dict[str, Any]:
         agents.append(
             {
                 "agent": seat.agent,
-                "model": _model(panel, seat.agent),
+                "model": model_data(panel, seat.agent),
                 "prompt": seat.system,
                 "style": plan.style or seat.style,
                 "wording": plan.wording,
@@ -69,11 +69,12 @@ def description_of(panel: Panel, settings: VoteSettings) -> dict[str, Any]:
         "agents": agents,
         "options_shuffled": "shuffle" in levers,
         "read_by": settings.read_by,
-        "grouped_by": _model(panel, settings.grouper) if settings.group_by == "model" else "form",
+        "grouped_by": model_data(panel, settings.grouper) if settings.group_by == "model" else "form",
     }
 
 
-def _model(panel: Panel, agent: str) -> dict[str, Any]:
+def model_data(panel: Panel, agent: str) -> dict[str, Any]:
+    """The model of ``agent``, by what of it can change an answer."""
     spec = panel.spec_of(agent)
     options = {name: value for name, value in sorted(spec.options.items()) if name not in _HANDLING}
     return {"reference": spec.reference, "options": msgspec.to_builtins(options, str_keys=True)}
