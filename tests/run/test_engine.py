@@ -192,7 +192,7 @@ async def test_silence_past_the_deadline_is_an_outcome_and_the_late_reply_is_rec
         return first
 
     store = MemoryStore()
-    first = await play(script(), Clerk(delays={"ask/ada": 0.15, "ask/ben": 0.4}), store)
+    first = await play(script(), Clerk(delays={"ask/ada": 0.3, "ask/ben": 1.2}), store)
     assert first == TimedOut(after_s=0.05)
     late = [event for event in store.read() if event.kind == "late"]
     assert [event.key for event in late] == ["ask/ada"]
