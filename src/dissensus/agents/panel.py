@@ -22,7 +22,7 @@ from dissensus.agents.personas import name_of, system_prompt
 from dissensus.agents.prices import UNKNOWN_PRICES, Prices
 from dissensus.agents.toolbox import Toolbox, ToolSource, open_toolbox
 from dissensus.errors import UsageError
-from dissensus.script.seats import Seat
+from dissensus.script.seats import Seat, data_with_seats
 from dissensus.script.styles import ROTATION
 
 TEMPERATURES: Final = (0.7, 0.5, 0.8, 0.6)
@@ -86,10 +86,7 @@ class Panel:
 
     def to_data(self) -> dict[str, Any]:
         """JSON-ready data for the record, without secrets, which no panel holds; :func:`panel_from_data` reads it."""
-        data: dict[str, Any] = msgspec.to_builtins(self)
-        for seat in data["seats"]:
-            seat["capabilities"] = sorted(seat["capabilities"])
-        return data
+        return data_with_seats(self)
 
 
 def panel_from_data(data: Mapping[str, Any]) -> Panel:

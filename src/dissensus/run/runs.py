@@ -28,7 +28,7 @@ from dissensus.run.performers import Live, Past, Performer, Recorded, StillWaiti
 from dissensus.script.decisions import Decision, Status
 from dissensus.script.effects import Script
 from dissensus.script.outcomes import Reply, from_data, to_data
-from dissensus.script.seats import Seat
+from dissensus.script.seats import Seat, data_with_seats
 
 OnEvent = Callable[[Event], None]
 
@@ -48,11 +48,8 @@ class Head:
     parent: Mapping[str, Any] | None = None
 
     def to_data(self) -> dict[str, Any]:
-        """JSON-ready data; sets are sorted, so that equal heads have equal bytes."""
-        data: dict[str, Any] = msgspec.to_builtins(self)
-        for seat in data["seats"]:
-            seat["capabilities"] = sorted(seat["capabilities"])
-        return data
+        """JSON-ready data; equal heads give equal bytes."""
+        return data_with_seats(self)
 
     def script(self) -> Script:
         """The procedure's script, from its beginning. Raises :class:`~dissensus.errors.UsageError` if unknown."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from dissensus.script.calls import Capabilities
 
 
@@ -52,3 +54,11 @@ class Seat:
     spare: bool = False
     tools: tuple[ToolSpec, ...] = ()
     max_steps: int = 8
+
+
+def data_with_seats(what: Any) -> dict[str, Any]:
+    """A dataclass with a field ``seats`` as JSON-ready data; sets are sorted, so that equal ones have equal bytes."""
+    data: dict[str, Any] = msgspec.to_builtins(what)
+    for seat in data["seats"]:
+        seat["capabilities"] = sorted(seat["capabilities"])
+    return data
