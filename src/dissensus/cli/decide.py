@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from dissensus.cli.panel_options import how_asked, who_is_asked
 from dissensus.errors import DissensusError, StorageError, UsageError
 
 if TYPE_CHECKING:
+    from dissensus.cli.session import Session
     from dissensus.decide.settings import VoteSettings
     from dissensus.run.casting import Cast
     from dissensus.script.decisions import Decision
@@ -111,6 +111,12 @@ ROUTES = ("report", "check", "stronger")
     metavar="PATH",
     help="A folder for records, or one new .db file.",
 )
+@click.option(
+    "--continue",
+    "go_on",
+    is_flag=True,
+    help="Take from --record what was decided there under the same settings, finish what was begun, ask the rest.",
+)
 @click.option("--budget-tokens", type=click.IntRange(0), help="Most tokens for each question.")
 @click.option("--budget-calls", type=click.IntRange(0), help="Most model calls for each question.")
 @click.option("--budget-seconds", type=click.FloatRange(0), help="Most seconds for each question.")
@@ -124,23 +130,23 @@ def decide(question: str | None, *, file: str | None, record: str, as_json: bool
     import anyio
 
     from dissensus.cli.readout import FAILED, exit_code, show
+    from dissensus.cli.session import Session, command_again
 
     questions = _questions(question, file, flags)
     if file is not None and len(questions) > 1 and record.endswith(".db"):
         raise UsageError(
             "--record names one file, and there are several questions.", next_step="Name a folder for the records."
         )
-    session = _Session(record=Path(record), as_json=as_json, several=file is not None)
+    again = command_again(click.get_current_context(), "--continue")
+    session = Session(questions, Path(record), as_json=as_json, several=file is not None, again=again)
     try:
-        anyio.run(_decide_all, session, questions, flags)
+        anyio.run(_decide_all, session, flags)
     except BrokenPipeError:  # nobody reads any more
-        if session.tell_rest(questions):
+        if session.tell_rest():
             raise SystemExit(FAILED) from None
         raise
     except (KeyboardInterrupt, StorageError):
-        if session.current:
-            click.echo(f"The run can be finished with: dissensus resume {session.current}", err=True)
-        session.tell_rest(questions)
+        session.tell_rest()
         if as_json and session.done:
             show_json([done.document() for done in session.done])
         raise
@@ -154,75 +160,6 @@ def decide(question: str | None, *, file: str | None, record: str, as_json: bool
     codes = [exit_code(done.decision) for done in session.done]
     if code := max(codes, default=0):
         raise SystemExit(code)
-
-
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """A question with its decision. ``equal`` says whether the answer is the file's own; None where it has none."""
-
-    question: Question
-    decision: Decision
-    equal: bool | None = None
-
-    def document(self) -> dict[str, Any]:
-        data = self.decision.to_data()
-        if self.question.id:
-            data["id"] = self.question.id
-        if self.question.gold is not None:
-            data["gold"] = {"answer": self.question.gold, "equal": self.equal}
-        return data
-
-
-@dataclass(slots=True)
-class _Session:
-    """One call of the command: what was done so far, and the record that is being written."""
-
-    record: Path
-    as_json: bool
-    several: bool
-    done: list[_Done] = field(default_factory=list)
-    current: str = ""
-
-    def add(self, question: Question, decision: Decision) -> None:
-        from dissensus.cli.readout import gold_line, say, show
-
-        one = _Done(question, decision, _equal(question, decision))
-        self.done.append(one)
-        self.current = ""
-        if self.several and not self.as_json:
-            show(decision)
-            if question.gold is not None:
-                say(gold_line(question.gold, equal=bool(one.equal)))
-            say("")
-
-    def tell_rest(self, questions: Sequence[Question]) -> int:
-        """Say which questions of a file were not asked, and return how many."""
-        from dissensus.cli.readout import clean, say
-
-        rest = questions[len(self.done) + bool(self.current) :]
-        if rest:
-            first = clean(rest[0].text)[:80]
-            say(f"Not asked: the last {len(rest)} of {len(questions)} questions, from “{first}” on.", err=True)
-            say("Ask them with a file of these lines alone; what was decided stays in its records.", err=True)
-        return len(rest)
-
-    def summarize(self) -> None:
-        from dissensus.cli.readout import say, summary
-
-        for line in summary([one.decision for one in self.done], [one.equal for one in self.done]):
-            say(line)
-
-
-def _equal(question: Question, decision: Decision) -> bool | None:
-    from dissensus.answers import matches_gold
-    from dissensus.decide.wording import kind_of
-
-    if question.gold is None:
-        return None
-    if decision.answer is None:
-        return False
-    kind = kind_of(question)
-    return matches_gold(kind, decision.answer, question.gold, options=question.options, unit=question.unit)
 
 
 def _questions(text: str | None, file: str | None, flags: Mapping[str, Any]) -> list[Question]:
@@ -245,7 +182,7 @@ def _questions(text: str | None, file: str | None, flags: Mapping[str, Any]) -> 
     return [checked(Question(text=text or "", options=options, kind=flags["kind"], unit=flags["unit"]))]
 
 
-async def _decide_all(session: _Session, questions: Sequence[Question], flags: Mapping[str, Any]) -> None:
+async def _decide_all(session: Session, flags: Mapping[str, Any]) -> None:
     """Open the panel once and hold a vote on each question. A run that fails does not keep the others from theirs."""
     from dissensus.agents.checks import check_from_spec
     from dissensus.agents.weak import weak_models
@@ -253,6 +190,7 @@ async def _decide_all(session: _Session, questions: Sequence[Question], flags: M
     from dissensus.decide.settings import VoteSettings
     from dissensus.run.api import DEFAULT_MODEL
     from dissensus.run.casting import Cast
+    from dissensus.study.records import find
 
     levers = levers_from(flags["levers"])
     panel = panel_from(
@@ -282,10 +220,13 @@ async def _decide_all(session: _Session, questions: Sequence[Question], flags: M
     )
     settings = profiled(panel, settings, flags, lambda line: click.echo(line, err=True))
     async with Cast(panel) as cast:
-        _refuse_early(questions, cast, settings, flags["seed"])
-        for place, question in enumerate(questions, 1):
-            where = f"{place} of {len(questions)}: " if session.several else ""
-            decision = await _decide_one(session, question, cast, settings, checks, seed=flags["seed"], where=where)
+        _refuse_early(session.questions, cast, settings, flags["seed"])
+        if flags["go_on"]:
+            session.look_back(find(session.record, session.questions, settings, cast.panel, flags["seed"]))
+        for place, question in enumerate(session.questions):
+            decision = session.earlier.decided.get(place)
+            if decision is None:
+                decision = await _decide_one(session, place, cast, settings, checks, seed=flags["seed"])
             session.add(question, decision)
 
 
@@ -298,28 +239,36 @@ def _refuse_early(questions: Sequence[Question], cast: Cast, settings: VoteSetti
 
 
 async def _decide_one(
-    session: _Session,
-    question: Question,
+    session: Session,
+    place: int,
     cast: Cast,
     settings: VoteSettings,
     checks: Mapping[str, Any],
     *,
     seed: int,
-    where: str,
 ) -> Decision:
+    """Hold the vote on one question, or finish one that was begun. Where there are several, a failure is a decision."""
     from dissensus.cli.progress import Progress
     from dissensus.cli.questions import new_path
     from dissensus.decide.procedures import settings_of_vote
-    from dissensus.record.sqlite import open_record
+    from dissensus.record.opening import open_record
     from dissensus.run.casting import run_procedure
     from dissensus.script.decisions import Decision, Status
+    from dissensus.study.records import go_on
 
-    path = new_path(session.record, question.text)
-    with open_record(path, "x") as store:
-        session.current = str(path)
-        voters = [seat.agent for seat in cast.panel.seats if not seat.spare and seat.agent not in _aside(settings)]
-        with Progress(question.text, voters, where) as progress:
-            try:
+    question = session.questions[place]
+    voters = [seat.agent for seat in cast.panel.seats if not seat.spare and seat.agent not in _aside(settings)]
+    try:
+        if begun := session.earlier.begun.get(place):
+            session.current = str(begun)
+            with Progress(question.text, voters, session.where(place)) as progress:
+                if decision := await go_on(begun, cast, checks=checks, on_event=progress.on_event):
+                    return decision
+            click.echo(f"note: {begun} cannot be gone on with; its question is asked anew.", err=True)
+        path = new_path(session.record, question.text)
+        with open_record(path, "x") as store:
+            session.current = str(path)
+            with Progress(question.text, voters, session.where(place)) as progress:
                 return await run_procedure(
                     procedure="vote",
                     settings=settings_of_vote(question, settings),
@@ -329,19 +278,19 @@ async def _decide_one(
                     checks=checks,
                     on_event=progress.on_event,
                 )
-            except StorageError:
-                raise
-            except DissensusError as problem:
-                if not session.several:
-                    raise
-                click.echo(f"error: {problem}", err=True)
-                return Decision(
-                    question=question.text,
-                    answer=None,
-                    status=Status.FAILED,
-                    warnings=(f"The run failed: {problem.message}",),
-                    record=str(path),
-                )
+    except StorageError:
+        raise
+    except DissensusError as problem:
+        if not session.several or not session.current:
+            raise
+        click.echo(f"error: {problem}", err=True)
+        return Decision(
+            question=question.text,
+            answer=None,
+            status=Status.FAILED,
+            warnings=(f"The run failed: {problem.message}",),
+            record=session.current,
+        )
 
 
 def _aside(settings: VoteSettings) -> tuple[str, str]:
