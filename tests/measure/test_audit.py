@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -221,7 +222,7 @@ def test_the_text_says_what_the_figures_are_worth() -> None:
     table = random_table(np.random.default_rng(5), 3000, 5, options=3, accuracy=0.45)
     lines = audit(table, bootstrap=300).lines()
     text = "\n".join(lines)
-    assert 5 <= len(lines) <= 10
+    assert 5 <= len(lines) <= 12
     assert re.match(r"5 voters, 3,000 questions, 3,000 with a right answer, [\d,]+ cells blank$", lines[0])
     assert "order of magnitude" in text
     assert re.search(r"errors together \.\d{3}, if independent \.\d{3}   → independence rejected \(p = \.001\)", text)
@@ -240,9 +241,9 @@ def test_an_even_panel_and_a_falling_curve_are_warned_of() -> None:
 
 
 def test_too_few_questions_to_compare_are_said_with_what_they_could_show() -> None:
-    found = audit(random_table(np.random.default_rng(7), 30, 3), bootstrap=300)
+    found = audit(random_table(np.random.default_rng(5), 30, 3), bootstrap=300)
     assert any(
-        re.search(r"Too few questions to tell the panel from v\d: 30 show a difference of about", w)
+        re.search(r"Too few questions to tell the panel from v\d: 30 questions can show a difference of 0\.\d", w)
         for w in found.warnings
     )
 
@@ -261,3 +262,48 @@ def test_two_options_say_nothing_by_equal_wrong_answers() -> None:
     assert found.to_data()["same_wrong_rate"] == 1
     assert any("With two options" in warning for warning in found.warnings)
     assert "both wrong" not in "\n".join(found.lines())
+
+
+def test_a_ceiling_stands_with_its_fit_and_the_bounds_need_none() -> None:
+    found = audit(
+        random_table(np.random.default_rng(2), 400, 5, options=3, accuracy=0.6), bootstrap=200, sizes=[20, 21]
+    )
+    data = found.to_data()
+    assert data["fits"].keys() == {"independent", "trap", "bb", "two_classes", "npmle"}
+    for fit in data["fits"].values():
+        assert fit["verdict"] in {"survived", "rejected", "untested"}
+        assert fit["refused"] == (fit["ceiling"] is None)
+        assert (fit["curve"] is None) == (fit["verdict"] != "survived")
+    assert [bound["n"] for bound in data["bounds"]] == [20, 21, None]
+    assert any("20 voters: an even panel can tie" in warning for warning in found.warnings)
+    told = [line for line in found.lines() if "ceiling" in line]
+    assert all("survived its test" in line or "no ceiling" in line or "see the bounds" in line for line in told)
+
+
+def test_questions_asked_again_are_one_question_to_the_fits() -> None:
+    table = random_table(np.random.default_rng(3), 200, 5, options=3, accuracy=0.6)
+    once = audit(table, bootstrap=200, sizes=[21])
+    rows = np.repeat(np.arange(200), 4)
+    assert table.options is not None
+    assert table.gold is not None
+    again = replace(
+        table, codes=table.codes[rows], gold=table.gold[rows], questions=[], options=table.options[rows], groups=rows
+    )
+    repeated = audit(again, bootstrap=200, sizes=[21])
+    assert repeated.to_data()["bounds"] == once.to_data()["bounds"]
+
+
+def test_hundreds_of_voters_are_extrapolated_only_if_asked() -> None:
+    table = random_table(np.random.default_rng(4), 30, 120, options=3, accuracy=0.6)
+    assert audit(table, bootstrap=200).to_data()["bounds"] is None
+
+
+def test_a_comparison_on_too_few_questions_says_so() -> None:
+    few = audit(random_table(np.random.default_rng(1), 60, 7, options=3, accuracy=0.55), bootstrap=300)
+    curve = few.panel.curve if few.panel else None
+    assert curve is not None
+    assert curve.enough != curve.argmax
+    said = (
+        f"Too few questions to tell {curve.enough} voters? from {curve.argmax}: 60 questions can show a difference of"
+    )
+    assert any(re.match(said, warning) for warning in few.warnings)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from dissensus.errors import UsageError
 from dissensus.measure.correlated import beta_binomial_counts, beta_binomial_majority
-from dissensus.measure.extrapolation import extrapolate
+from dissensus.measure.extrapolation import extrapolate, next_sizes
 from dissensus.measure.fits import (
     Fit,
     binomial_matrix,
@@ -227,15 +227,23 @@ def test_a_rejected_fit_gives_no_figure() -> None:
     assert data["fits"]["trap"]["verdict"] == "rejected"
     assert data["fits"]["trap"]["ceiling"] is None
     assert data["fits"]["trap"]["curve"] is None
-    assert data["fits"]["beta-binomial"]["ceiling"] == pytest.approx(0.818, abs=1e-3)
+    assert data["fits"]["bb"]["ceiling"] == pytest.approx(0.818, abs=1e-3)
     assert [bound["n"] for bound in data["bounds"]] == [9, 21, None]
-    text = "\n".join(report.lines())
-    assert "trap: rejected" in text
-    assert "beta-binomial: ceiling 0.818 if it is true; it survived its test" in text
-    assert "21 voters: between" in text
+    assert data["fits"]["trap"]["refused"]
+    assert report.measured == pytest.approx(0.78365, abs=5e-6)
+    first, *fits = report.lines()
+    assert first.startswith("and with 9 and 21? a majority of right against wrong (.784 with 9): 9: ")
+    assert first.endswith("(95 % sure, whatever the mixture of questions)")
+    assert fits[0].startswith("  beta-binomial: ceiling 0.818 if it is true; it survived its test (G2 = ")
+    assert fits[0].endswith("   9: .784   21: .801")
+    assert fits[-1] == "  no ceiling from independent, trap and two classes: rejected by its test"
 
 
 def test_too_few_voters_to_test_means_no_ceiling() -> None:
     fit = fit_two_classes([10, 20, 30, 40])
     assert fit.verdict == "untested"
     assert fit.ceiling().value is None
+
+
+def test_what_is_asked_about_by_itself() -> None:
+    assert [next_sizes(voters) for voters in (2, 9, 20, 21, 98, 99, 500)] == [(21,)] * 3 + [(99,)] * 2 + [()] * 2

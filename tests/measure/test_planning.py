@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissensus.errors import UsageError
-from dissensus.measure.planning import detectable, discordance, plan, too_few
+from dissensus.measure.planning import detectable, detectable_mean, discordance, plan, too_few, too_few_for_mean
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
@@ -94,3 +94,14 @@ def test_comparisons_on_too_few_questions_say_so() -> None:
 def test_what_cannot_be_is_refused(call: object, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         call()  # type: ignore[operator]
+
+
+def test_a_mean_that_may_be_any_number_is_judged_by_its_spread() -> None:
+    """Where the difference is -1, 0 or 1 this is nearly McNemar's; half the spread shows half the difference."""
+    whole = detectable_mean(1000, math.sqrt(0.1), 0.1)
+    assert whole == pytest.approx(detectable(1000, 0.1), rel=0.02)
+    assert detectable_mean(1000, math.sqrt(0.1) / 2, 0.1) == pytest.approx(whole / 2)
+    assert math.isinf(detectable_mean(1000, 0.01, 0.002))
+    assert too_few_for_mean(1000, math.sqrt(0.1), 0.1, 0.05) == ""
+    assert "1,000 questions can show a difference of 0.028" in too_few_for_mean(1000, math.sqrt(0.1), 0.1, 0.01)
+    assert "on 2 of which they differ" in too_few_for_mean(1000, 0.03, 0.002, 0.001)

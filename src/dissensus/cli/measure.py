@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dissensus.errors import UsageError
+
 if TYPE_CHECKING:
     from dissensus.measure.audit import Audit
     from dissensus.measure.verdicts import Verdicts
@@ -75,6 +77,7 @@ class WithSubcommands(click.Command):
 @click.option("--factors", type=click.Path(path_type=Path), metavar="FILE",
               help="Model, family, prompt, cost … of the voters: a table with one row a voter.")  # fmt: skip
 @click.option("--aggregators", is_flag=True, help="Also compare other ways to count the votes, and choose voters.")
+@click.option("--sizes", metavar="N,N,…", default="", help="And with so many voters? Bounds, and fits that survive.")
 @click.option("--bootstrap", type=click.IntRange(200, 100_000), default=2000, show_default=True, metavar="B",
               help="Drawings of questions for intervals.")  # fmt: skip
 @click.option("--permutations", type=click.IntRange(99, 1_000_000), default=999, show_default=True, metavar="B",
@@ -104,13 +107,14 @@ def measure(
     targets: tuple[float, ...],
     factors: Path | None,
     aggregators: bool,
+    sizes: str,
     bootstrap: int,
     permutations: int,
     seed: int,
     plots: Path | None,
     as_json: bool,
 ) -> None:
-    r"""Measure what agreement is worth in a table of answers: question, voter, answer, and the right one where known.
+    """Measure what agreement is worth in a table of answers: question, voter, answer, and the right one where known.
 
     How correlated the voters' errors are, how many independent votes they amount to, what a unanimous vote has been
     worth, whether the panel beats its best member, and where adding voters stops paying.
@@ -123,7 +127,7 @@ def measure(
     dissensus measure answers.csv --kind number --strata subject --plots pictures/
     dissensus measure votes.jsonl --key labels.jsonl --json
     dissensus measure votes.csv --factors voters.csv --aggregators --max-error 0.02
-    """
+    """  # noqa: D301 - click reads the control character
     # before numpy is imported: on a busy machine the threads of linear algebra wait for each other, at twice the cost
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from dissensus.interop.columns import Named
@@ -146,6 +150,7 @@ def measure(
         round=round,
         flags=flags,
     )
+    asked = _whole_numbers(sizes)
     read = read_table(
         files,
         named=named,
@@ -162,7 +167,7 @@ def measure(
         from dissensus.interop.rankings import read_ranked
 
         others = read_ranked(files, table, named=named)
-    found = audit(table, bootstrap=bootstrap, permutations=permutations, seed=seed, reading=read.report)
+    found = audit(table, bootstrap=bootstrap, permutations=permutations, seed=seed, sizes=asked, reading=read.report)
     verdicts = extend_audit(
         table,
         aggregators=aggregators,
@@ -184,7 +189,7 @@ def measure(
         click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
         return
     for line in readout(found, verdicts):
-        click.echo(line)
+        click.echo(_printable(line))
     for path in written:
         click.echo(f"wrote {path}")
 
@@ -206,3 +211,18 @@ def _was_read(reading: Mapping[str, Any]) -> str:
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _printable(line: str) -> str:
+    """What a file holds must not steer the terminal."""
+    return line if line.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+
+
+def _whole_numbers(text: str) -> tuple[int, ...]:
+    try:
+        sizes = tuple(int(part) for part in _names(text))
+    except ValueError:
+        sizes = (0,)
+    if any(size < 1 for size in sizes):
+        raise UsageError(f"The sizes {text!r} cannot be read.", next_step="Write them as --sizes 21,99.")
+    return sizes

@@ -6,7 +6,7 @@ as JSON and :mod:`dissensus.measure.audit_text` as a few lines of text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from dissensus.measure.best import Best, best_single
 from dissensus.measure.bootstrap import interval, units_of
 from dissensus.measure.clusters import Clusters, clusters_of
 from dissensus.measure.curve import Curve, curve_of
+from dissensus.measure.extrapolation import MOST_VOTERS, Extrapolation, extrapolate, next_sizes
 from dissensus.measure.intervals import Share, share
 from dissensus.measure.keyreview import Review, review
 from dissensus.measure.pairs import (
@@ -127,6 +128,7 @@ class Panel:
         score: the share of the votes as if it were a probability.
         curve: accuracy by number of voters.
         review: questions whose key should be looked at.
+        extrapolation: what more voters could bring; None for one voter, or for very many where it was not asked for.
     """
 
     plurality: Share
@@ -139,6 +141,7 @@ class Panel:
     score: Score
     curve: Curve
     review: Review
+    extrapolation: Extrapolation | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +199,7 @@ def audit(
     bootstrap: int = 2000,
     permutations: int = 999,
     seed: int = 0,
+    sizes: Sequence[int] = (),
     reading: Mapping[str, Any] | None = None,
 ) -> Audit:
     """Measure what agreement is worth in ``table``.
@@ -207,7 +211,11 @@ def audit(
         bootstrap: drawings of questions for intervals.
         permutations: dealings of errors for the test of independence.
         seed: of both.
+        sizes: numbers of voters to extrapolate to; if empty, see :func:`dissensus.measure.extrapolation.next_sizes`.
         reading: kept with the result.
+
+    Raises:
+        UsageError: a size that is no number of voters.
     """
     table = table.columns(sorted(range(table.n_voters), key=lambda place: table.voters[place]))
     known = table.rows(table.labelled) if table.labelled.any() else None
@@ -231,7 +239,7 @@ def audit(
         split={k: int(many) for k, many in enumerate(np.bincount(tallies.leader)) if many},
         voters=tuple(sorted(voters, key=lambda voter: (-(voter.accuracy.rate or 0.0), voter.id))),
         errors=errors_of(known, counted, bootstrap, permutations, seed) if known and table.n_voters > 1 else None,
-        panel=panel_of(known, counted, bootstrap, seed) if known else None,
+        panel=panel_of(known, counted, bootstrap, seed, sizes) if known else None,
         settings={"bootstrap": bootstrap, "permutations": permutations, "seed": seed},
         reading=dict(reading or {}),
     )
@@ -332,7 +340,7 @@ def _pairs(pairs: Pairs, voters: tuple[str, ...]) -> tuple[Pair, ...]:
     return tuple(sorted(found, key=lambda pair: (pair.phi is None, -(pair.phi or 0.0), pair.i, pair.j)))
 
 
-def panel_of(table: VoteTable, tallies: Tallies, bootstrap: int, seed: int) -> Panel:
+def panel_of(table: VoteTable, tallies: Tallies, bootstrap: int, seed: int, sizes: Sequence[int] = ()) -> Panel:
     """All voters together."""
     strict = tallies.strict
     groups = table.groups
@@ -351,4 +359,14 @@ def panel_of(table: VoteTable, tallies: Tallies, bootstrap: int, seed: int) -> P
         score=score_share(tallies),
         curve=curve_of(count_patterns(table), times=bootstrap, seed=seed, groups=groups),
         review=review(table, tallies),
+        extrapolation=extrapolation_of(table, tallies, sizes),
     )
+
+
+def extrapolation_of(table: VoteTable, tallies: Tallies, sizes: Sequence[int]) -> Extrapolation | None:
+    """What other numbers of voters could bring; None for one voter, and for very many if no size was asked for."""
+    n = table.n_voters
+    if n == 1 or (n > MOST_VOTERS and not sizes):
+        return None
+    kept = _one_of_each(table.groups, table.n_questions)
+    return extrapolate(np.bincount(tallies.right[kept], minlength=n + 1), sizes or next_sizes(n))

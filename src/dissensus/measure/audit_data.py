@@ -62,7 +62,7 @@ def _panel(panel: Panel | None) -> dict[str, Any]:
             (
                 "plurality_accuracy", "plurality_ci", "plurality", "best_voter", "best_single", "panel_minus_best",
                 "unanimous", "by_count", "share_as_score", "curve", "argmax_n", "stops_paying_at", "falls",
-                "key_review",
+                "key_review", "fits", "bounds",
             )
         )  # fmt: skip
     best, unanimous, curve, review = panel.best, panel.unanimous, panel.curve, panel.review
@@ -138,6 +138,7 @@ def _panel(panel: Panel | None) -> dict[str, Any]:
                 for doubt in review.listed
             ],
         },
+        **({"fits": None, "bounds": None} if panel.extrapolation is None else panel.extrapolation.to_data()),
     }
 
 

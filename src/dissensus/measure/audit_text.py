@@ -30,6 +30,8 @@ def _lines(found: Audit) -> Iterator[str]:
         yield from _together(found, errors)
         yield _unanimous(found, panel)
         yield _curve(found, panel)
+    if panel.extrapolation is not None:
+        yield from panel.extrapolation.lines()
 
 
 def _unlabelled(found: Audit) -> Iterator[str]:

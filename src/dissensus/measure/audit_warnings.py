@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dissensus.measure.audit import Audit, Errors, Panel
+from dissensus.measure.planning import too_few_for_mean
 from dissensus.measure.wording import counted, listed, percent, short
 
 FEW = 100
@@ -95,10 +96,11 @@ def _of_errors(found: Audit, errors: Errors) -> Iterator[str]:
 def _of_panel(found: Audit, panel: Panel) -> Iterator[str]:
     best = panel.best
     if found.n_voters > 1 and best.ci is not None and best.ci[0] <= 0 <= best.ci[1]:
-        text = f"Too few questions to tell the panel from {best.voter}"
-        if best.detectable:
-            text += f": {found.n_distinct:,} show a difference of about {percent(best.detectable)} or more"
-        yield text + "."
+        spread = (best.error or 0.0) * found.n_distinct**0.5
+        unseen = too_few_for_mean(found.n_distinct, spread, best.differing, best.minus)
+        if unseen:
+            yield f"Too few questions to tell the panel from {best.voter}: {unseen}"
+    yield from _of_sizes(found, panel)
     if found.n_distinct < FEW:
         only = counted(found.n_distinct, "question")
         yield f"Only {only} with a right answer: all intervals are wide, and none is to be trusted alone."
@@ -112,9 +114,24 @@ def _of_panel(found: Audit, panel: Panel) -> Iterator[str]:
             f"{short(few.plurality)})."
         )
     against = panel.review.unanimous
-    if against:
+    if against and found.n_voters > 1:
         names = [doubt.question for doubt in panel.review.listed if doubt.reason == "unanimous against the key"]
         yield (
             f"All voters agree against the key on {counted(against, 'question')} "
             f"({listed(names[:6], more=against - min(6, len(names)))}): look at the key before blaming the voters."
+        )
+
+
+def _of_sizes(found: Audit, panel: Panel) -> Iterator[str]:
+    curve = panel.curve
+    if curve.enough is not None and curve.enough != curve.argmax:
+        behind = curve.at(curve.enough).behind
+        unseen = too_few_for_mean(found.n_distinct, curve.spread, curve.differing, behind)
+        if unseen:
+            yield f"Too few questions to tell {counted(curve.enough, 'voter')} from {curve.argmax}: {unseen}"
+    even = [n for n in panel.extrapolation.sizes if n % 2 == 0] if panel.extrapolation is not None else []
+    if even:
+        yield (
+            f"{listed([f'{n:,}' for n in even])} voters: an even panel can tie, and between right and wrong one voter "
+            "fewer does as well."
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from dissensus.measure.bootstrap import interval, mean_of_values, paired, units_of_values
 from dissensus.measure.patterns import distinct
+from dissensus.measure.planning import detectable_mean
 from dissensus.measure.special import Array
 from dissensus.measure.table import VoteTable
 from dissensus.measure.tallies import Tallies
@@ -25,7 +27,8 @@ class Best:
         crossfit: accuracy of a voter chosen on one half of the questions, on the other half; mean of many halvings.
             None for fewer than two questions.
         minus: panel minus best, its standard error and 95 % interval, paired by question.
-        detectable: smallest difference that these questions would show four times in five (2.8 standard errors).
+        differing: share of questions on which they differ at all.
+        detectable: smallest difference that these questions would show four times in five; None if none.
     """
 
     voter: str
@@ -34,6 +37,7 @@ class Best:
     minus: float
     error: float | None
     ci: tuple[float, float] | None
+    differing: float
     detectable: float | None
 
 
@@ -44,6 +48,9 @@ def best_single(table: VoteTable, tallies: Tallies, *, times: int, seed: int) ->
     best = names[0]
     difference = tallies.credit - table.right[:, best]
     minus, error = paired(difference, table.groups)
+    differing = float((difference != 0).mean())
+    asked = table.n_questions if table.groups is None else len(np.unique(table.groups))
+    least = math.inf if error is None else detectable_mean(asked, error * math.sqrt(asked), differing)
     return Best(
         voter=table.voters[best],
         accuracy=float(accuracy[best]),
@@ -51,7 +58,8 @@ def best_single(table: VoteTable, tallies: Tallies, *, times: int, seed: int) ->
         minus=minus,
         error=error,
         ci=interval(units_of_values(difference, table.groups), mean_of_values, times=times, seed=seed),
-        detectable=None if error is None else 2.8 * error,
+        differing=differing,
+        detectable=least if math.isfinite(least) else None,
     )
 
 

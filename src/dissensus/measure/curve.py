@@ -54,6 +54,8 @@ class Curve:
         enough: the smallest odd size that is not shown to be worse than the best.
         falls: a size beyond the best is shown to be worse; ``worst`` is the worst of those.
         rises: the largest size is the best, and shown to be better than every smaller one.
+        spread, differing: of ``enough`` against ``argmax``: standard deviation of the difference over questions, and on
+            what share of them there is one.
     """
 
     points: tuple[Point, ...]
@@ -62,6 +64,8 @@ class Curve:
     falls: bool
     rises: bool
     worst: int | None = None
+    spread: float = 0.0
+    differing: float = 0.0
 
     def at(self, n: int) -> Point:
         """The point of ``n`` voters."""
@@ -115,10 +119,14 @@ def curve_of(counts: Counts, *, times: int, seed: int, groups: Whole | None = No
     shown = [point.behind_band is not None and point.behind_band[0] > 1e-12 for point in points]
     last = len(points) - 1
     worse = [sizes[i] for i in range(best + 1, len(sizes)) if shown[i]]
+    enough = None if bands is None else next(i for i in named if not shown[i])
+    apart = plurality[:, best] - plurality[:, best if enough is None else enough]
     return Curve(
         points,
         argmax=sizes[best],
-        enough=None if bands is None else next(sizes[i] for i in named if not shown[i]),
+        enough=None if enough is None else sizes[enough],
+        spread=float(np.sqrt(weights @ (apart - weights @ apart) ** 2)),
+        differing=float(weights @ (np.abs(apart) > 1e-12)),
         falls=bool(worse),
         worst=min(worse, key=lambda n: float(mean[sizes.index(n)])) if worse else None,
         rises=best == last and last > 0 and all(shown[i] for i in named[:-1]),

@@ -114,7 +114,7 @@ class Fit:
 
     def ceiling(self) -> Ceiling:
         """The limit, if the fit survived its test and the data determine it; else a sentence that says why not."""
-        test = f"G2 = {self.test_g2:.1f} on {self.freedom} degrees of freedom, p = {_p(self.p_value)}"
+        test = f"G2 = {self.test_g2:.1f} on {self.freedom} degrees of freedom, p {_p(self.p_value)}"
         if self.verdict == "rejected":
             said = f"{self.name}: rejected ({test}), so it gives no ceiling"
         elif self.verdict == "untested":
@@ -338,4 +338,6 @@ def _point(*probabilities: float) -> list[float]:
 
 
 def _p(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.001 else f"{value:.0e}"
+    if value >= 0.001:
+        return f"= {value:.3f}"
+    return f"= {value:.0e}" if value > 0 else "< 1e-300"

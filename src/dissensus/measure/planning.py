@@ -154,6 +154,39 @@ def too_few(questions: int, discordant: float, difference: float, *, power: floa
         return ""
     if math.isinf(least):
         return f"{questions:,} questions, {discordant * questions:.0f} of them discordant, cannot show any difference."
+    return _can_show(questions, least, power)
+
+
+def detectable_mean(
+    questions: int, spread: float, differing: float, *, power: float = 0.8, level: float = 0.05
+) -> float:
+    """The smallest difference shown where it may be any number on a question, as where a tie is shared.
+
+    Args:
+        questions: how many both sides answered.
+        spread: standard deviation of the difference over questions.
+        differing: share of questions on which the sides differ at all; infinite if they are too few for a sign test.
+        power: chance to see it.
+        level: chance to see one that is not there, two-sided.
+    """
+    if math.isinf(detectable(questions, differing, power=power, level=level)):
+        return math.inf
+    return (float(normal_quantile(1 - level / 2)) + float(normal_quantile(power))) * spread / math.sqrt(questions)
+
+
+def too_few_for_mean(questions: int, spread: float, differing: float, difference: float, *, power: float = 0.8) -> str:
+    """As :func:`too_few`, for such a difference."""
+    least = detectable_mean(questions, spread, differing, power=power)
+    if least <= abs(difference):
+        return ""
+    if math.isinf(least):
+        return (
+            f"{questions:,} questions, on {differing * questions:.0f} of which they differ, are unlikely to show any."
+        )
+    return _can_show(questions, least, power)
+
+
+def _can_show(questions: int, least: float, power: float) -> str:
     return (
         f"{questions:,} questions can show a difference of {least:.3f} or more (power {power:g}); a smaller one may be "
         "there unseen."
