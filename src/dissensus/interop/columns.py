@@ -135,6 +135,8 @@ def roles_of(header: Sequence[str], named: Named, *, path: str, voters: Sequence
         answer = place("", VERDICT)
         flags = flags or answer is not None
     long = not voters and voter is not None and answer is not None and voter != answer
+    if long and not named.voter and not named.answer and set(named.voters) <= set(names):
+        long = not {names[voter or 0], names[answer or 0]} & set(named.voters)  # columns that are voters by name
     if not long and (named.voter or named.answer or (voter is not None and not voters and not named.voters)):
         missing = "voter" if voter is None else "answer"
         raise SpecError(

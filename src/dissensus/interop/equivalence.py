@@ -124,6 +124,8 @@ class _Settling:
             texts = list(self.forms)
         illegible = (gold < 0) & (sheet.gold >= 0)
         self._strange_keys(cells, gold, texts)
+        if self.source == DEFAULT:
+            self._nearly_right(cells, gold, texts)
         cells, gold, options, origin = self._within(cells, gold, texts)
         self._say(illegible, (gold < 0) & (sheet.gold >= 0) & ~illegible)
         table = VoteTable(
@@ -217,6 +219,20 @@ class _Settling:
             return option
         code = self._form(option)
         return list(self.forms)[code] if code >= 0 else option
+
+    def _nearly_right(self, cells: Codes, gold: Codes, texts: list[str]) -> None:
+        """Say how many answers are wrong for the way in which they are written only."""
+        loose = Numbered()
+        form = np.array([loose[" ".join(text.casefold().split()).strip(" .")] for text in texts] or [0], dtype=np.int32)
+        key = np.maximum(gold, 0)[:, None]
+        near = (cells >= 0) & (gold >= 0)[:, None] & (cells != key) & (form[np.maximum(cells, 0)] == form[key])
+        if near.any():
+            pairs = np.unique(np.column_stack([cells[near], np.broadcast_to(key, cells.shape)[near]]), axis=0)
+            said, meant = min((texts[one], texts[other]) for one, other in pairs.tolist())
+            self.notes.append(
+                f"{counted(int(near.sum()), 'answer')} counted as wrong for capitals, spaces or a full stop only "
+                f"({said!r} for {meant!r}): --kind text takes them as equal."
+            )
 
     def _strange_keys(self, cells: Codes, gold: Codes, texts: list[str]) -> None:
         """Say which keys no voter ever gave, where few keys are shared by many questions."""

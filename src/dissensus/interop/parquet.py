@@ -25,7 +25,9 @@ def open_parquet(path: str) -> Rows:
     try:
         file = pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as problem:
-        raise SpecError(f"The file is no Parquet, or damaged: {problem}.", path=path, next_step="Look at it.") from None
+        raise SpecError(
+            f"The file is no Parquet, or damaged: {str(problem).rstrip('.')}.", path=path, next_step="Look at it."
+        ) from None
     header = list(file.schema_arrow.names)
     nested = [name for name in NESTED if name in header and pa.types.is_nested(file.schema_arrow.field(name).type)]
     if nested:

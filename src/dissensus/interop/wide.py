@@ -59,7 +59,8 @@ def read_wide(rows: Rows, roles: Roles, named: Named) -> Sheet:
             cells, keys, texts_said = _used(cells, keys, coder.texts)
     notes = list(rows.notes)
     if left_out:
-        notes.append(f"Columns not read as voters: {some(left_out, 12)}. Name the voters with --voters if one is.")
+        names = some([name or "(no name)" for name in left_out], 12)
+        notes.append(f"Columns not read as voters: {names}. Name the voters with --voters if one is.")
     if roles.question is None:
         notes.append("No column names the questions: they are numbered by row.")
     same_question = groups if roles.group is not None else _same_question(ids, texts)
