@@ -236,7 +236,7 @@ def test_a_rejected_fit_gives_no_figure() -> None:
     assert first.endswith("(95 % sure, whatever the mixture of questions)")
     assert fits[0].startswith("  beta-binomial: ceiling 0.818 if it is true; it survived its test (G2 = ")
     assert fits[0].endswith("   9: .784   21: .801")
-    assert fits[-1] == "  no ceiling from independent, trap and two classes: rejected by its test"
+    assert fits[-1] == "  no ceiling from independent, trap and two classes: rejected by a test"
 
 
 def test_too_few_voters_to_test_means_no_ceiling() -> None:
@@ -247,3 +247,14 @@ def test_too_few_voters_to_test_means_no_ceiling() -> None:
 
 def test_what_is_asked_about_by_itself() -> None:
     assert [next_sizes(voters) for voters in (2, 9, 20, 21, 98, 99, 500)] == [(21,)] * 3 + [(99,)] * 2 + [()] * 2
+
+
+def test_independence_that_another_test_rejects_gives_no_ceiling() -> None:
+    """Voters of different accuracy who err together can leave counts like those of independent ones."""
+    counts = 200 * binomial_matrix(5, np.array([0.77]))[:, 0]
+    assert extrapolate(counts, [21]).to_data()["fits"]["independent"]["verdict"] == "survived"
+    told = extrapolate(counts, [21], together_p=0.001)
+    fit = told.to_data()["fits"]["independent"]
+    assert (fit["verdict"], fit["ceiling"], fit["curve"]) == ("rejected", None, None)
+    assert "errors together, p = 0.001" in fit["note"]
+    assert not any(line.startswith("  independent") for line in told.lines())

@@ -230,6 +230,8 @@ def audit(
         for place, name in enumerate(table.voters)
     ]
     counted = tally(known) if known is not None and known is not table else tallies
+    errors = errors_of(known, counted, bootstrap, permutations, seed) if known and table.n_voters > 1 else None
+    together_p = errors.permutation.p if errors is not None else None
     return Audit(
         n_questions=table.n_questions,
         n_labelled=known.n_questions if known else 0,
@@ -238,8 +240,8 @@ def audit(
         blanks=table.blanks(),
         split={k: int(many) for k, many in enumerate(np.bincount(tallies.leader)) if many},
         voters=tuple(sorted(voters, key=lambda voter: (-(voter.accuracy.rate or 0.0), voter.id))),
-        errors=errors_of(known, counted, bootstrap, permutations, seed) if known and table.n_voters > 1 else None,
-        panel=panel_of(known, counted, bootstrap, seed, sizes) if known else None,
+        errors=errors,
+        panel=panel_of(known, counted, bootstrap, seed, sizes=sizes, together_p=together_p) if known else None,
         settings={"bootstrap": bootstrap, "permutations": permutations, "seed": seed},
         reading=dict(reading or {}),
     )
@@ -340,7 +342,15 @@ def _pairs(pairs: Pairs, voters: tuple[str, ...]) -> tuple[Pair, ...]:
     return tuple(sorted(found, key=lambda pair: (pair.phi is None, -(pair.phi or 0.0), pair.i, pair.j)))
 
 
-def panel_of(table: VoteTable, tallies: Tallies, bootstrap: int, seed: int, sizes: Sequence[int] = ()) -> Panel:
+def panel_of(
+    table: VoteTable,
+    tallies: Tallies,
+    bootstrap: int,
+    seed: int,
+    *,
+    sizes: Sequence[int] = (),
+    together_p: float | None = None,
+) -> Panel:
     """All voters together."""
     strict = tallies.strict
     groups = table.groups
@@ -359,14 +369,17 @@ def panel_of(table: VoteTable, tallies: Tallies, bootstrap: int, seed: int, size
         score=score_share(tallies),
         curve=curve_of(count_patterns(table), times=bootstrap, seed=seed, groups=groups),
         review=review(table, tallies),
-        extrapolation=extrapolation_of(table, tallies, sizes),
+        extrapolation=extrapolation_of(table, tallies, sizes, together_p),
     )
 
 
-def extrapolation_of(table: VoteTable, tallies: Tallies, sizes: Sequence[int]) -> Extrapolation | None:
+def extrapolation_of(
+    table: VoteTable, tallies: Tallies, sizes: Sequence[int], together_p: float | None
+) -> Extrapolation | None:
     """What other numbers of voters could bring; None for one voter, and for very many if no size was asked for."""
     n = table.n_voters
     if n == 1 or (n > MOST_VOTERS and not sizes):
         return None
     kept = _one_of_each(table.groups, table.n_questions)
-    return extrapolate(np.bincount(tallies.right[kept], minlength=n + 1), sizes or next_sizes(n))
+    counts = np.bincount(tallies.right[kept], minlength=n + 1)
+    return extrapolate(counts, sizes or next_sizes(n), together_p=together_p)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ class Extrapolation:
                 values = zip(self.sizes, fit.majority(self.sizes).tolist(), strict=True)
                 says = "".join(f"   {n:,}: {short(value)}" for n, value in values)
                 said.append(f"  {fit.ceiling().sentence}{says}")
-        for verdict, why in (("rejected", "rejected by its test"), ("untested", "too few voters or questions to test")):
+        for verdict, why in (("rejected", "rejected by a test"), ("untested", "too few voters or questions to test")):
             names = [fit.name for fit in self.fits if fit.verdict == verdict]
             if names:
                 said.append(f"  no ceiling from {listed(names)}: {why}")
@@ -105,6 +105,7 @@ class Extrapolation:
             "verdict": fit.verdict,
             "g2": _finite(fit.g2),
             "test": {"g2": _finite(fit.test_g2), "freedom": fit.freedom, "p": _finite(fit.p_value)},
+            "together_p": _finite(fit.together_p),
             "curve": [{"n": n, "majority": value} for n, value in zip(self.sizes, curve, strict=False)] or None,
             "ceiling": ceiling.value,
             "note": ceiling.sentence,
@@ -116,21 +117,30 @@ def next_sizes(voters: int) -> tuple[int, ...]:
     return tuple(n for n in (21, 99) if n > voters)[:1]
 
 
-def extrapolate(counts: Numbers, sizes: Iterable[int], *, level: float = 0.95) -> Extrapolation:
+def extrapolate(
+    counts: Numbers, sizes: Iterable[int], *, level: float = 0.95, together_p: float | None = None
+) -> Extrapolation:
     """Fit every model to ``counts`` (shape (m + 1,): questions with k of m right), and bound what they allow.
+
+    Args:
+        counts: shape (m + 1,).
+        sizes: numbers of voters asked about.
+        level: confidence of the bounds.
+        together_p: p of the permutation test of independent errors, which knows the voters apart and so rejects
+            independence where counts alone do not; None where it was not made.
 
     Raises:
         UsageError: no counts, or a size that is no number of voters.
     """
     given = checked_counts(counts)
     asked = tuple(int(size) for size in voters(list(sizes)).ravel())
-    models = (fit_independent, fit_trap, fit_beta_binomial, fit_two_classes, fit_any_mixture)
+    fits = [model(given) for model in (fit_trap, fit_beta_binomial, fit_two_classes, fit_any_mixture)]
     return Extrapolation(
         voters=given.size - 1,
         questions=float(given.sum()),
         measured=_majority(given),
         sizes=asked,
-        fits=tuple(model(given) for model in models),
+        fits=(replace(fit_independent(given), together_p=math.nan if together_p is None else together_p), *fits),
         bounds=tuple(bounds(given, [*asked, math.inf], level=level)),
     )
 

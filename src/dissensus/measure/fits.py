@@ -80,6 +80,7 @@ class Fit:
         freedom: degrees of freedom of that test; below 1 nothing can be tested.
         p_value: its chi-square tail.
         mixture: the distribution of Theta where it has finitely many points.
+        together_p: p of a test that sees more than counts do: for independent voters, of their errors dealt anew.
     """
 
     name: Name
@@ -91,10 +92,13 @@ class Fit:
     freedom: int
     p_value: float
     mixture: Mixture | None
+    together_p: float = math.nan
 
     @property
     def verdict(self) -> Verdict:
         """Whether the data let the model stand."""
+        if self.together_p < LEVEL:
+            return "rejected"
         if self.freedom < 1:
             return "untested"
         return "rejected" if self.p_value < LEVEL else "survived"
@@ -115,7 +119,9 @@ class Fit:
     def ceiling(self) -> Ceiling:
         """The limit, if the fit survived its test and the data determine it; else a sentence that says why not."""
         test = f"G2 = {self.test_g2:.1f} on {self.freedom} degrees of freedom, p {_p(self.p_value)}"
-        if self.verdict == "rejected":
+        if self.together_p < LEVEL:
+            said = f"{self.name}: rejected (errors together, p {_p(self.together_p)}), so it gives no ceiling"
+        elif self.verdict == "rejected":
             said = f"{self.name}: rejected ({test}), so it gives no ceiling"
         elif self.verdict == "untested":
             said = f"{self.name}: too few voters or questions to test it, so it gives no ceiling"
