@@ -261,6 +261,11 @@ def test_lines_of_json_are_named(write: Write) -> None:
     assert found["accuracy"] == {"a": 1, "b": 0.5}
 
 
+def test_lists_of_objects_are_no_answers(write: Write) -> None:
+    line = '{"idx": 1, "texts": ["a", "b"], "infos": [{"r": 1}, {"r": 0}]}\n'
+    assert "a list of lists or objects, which is neither answer nor ballot" in refused(write(line, "s.jsonl"))
+
+
 def test_a_name_in_a_file_does_not_steer_the_terminal(write: Write) -> None:
     result = CliRunner().invoke(measure, [write("id,gold,a,\x1b[31mred\n1,A,B,A\n2,B,B,B\n")], color=True)
     assert "best: \\x1b[31mred 1" in result.stdout

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dissensus.errors import SpecError
 from dissensus.interop.rows import Absent
 from dissensus.measure.table import Codes, Whole
 
@@ -85,9 +86,14 @@ class Coder(dict[Any, int]):
         return self[str(value)]
 
     def _ballot(self, ranked: list[Any] | tuple[Any, ...]) -> int:
-        if not ranked or ranked[0] in {"invalid", "[invalid]"}:
+        if not ranked:
             return self.blank("invalid ballot")
-        return self.value(ranked[0])
+        if isinstance(ranked[0], list | tuple | Mapping):
+            raise SpecError(
+                f"A cell holds a list of lists or objects, which is neither answer nor ballot: {str(ranked)[:60]}…",
+                next_step="Put one answer into each cell, or name the columns of the voters with --voters.",
+            )
+        return self.blank("invalid ballot") if ranked[0] in {"invalid", "[invalid]"} else self.value(ranked[0])
 
     def _object(self, value: Mapping[str, Any]) -> int:
         for name in ("answer", "value", "text", "raw"):
