@@ -118,10 +118,12 @@ async def test_a_crash_is_an_outcome_and_the_next_call_works(smollm2_path: Path)
     async def long_call() -> None:
         outcomes.append(await model.generate(Generate(turns=CALL.turns, max_tokens=200, temperature=1.5)))
 
+    os.kill(pid, signal.SIGSTOP)  # so that the call is under way for certain when the engine dies
     async with anyio.create_task_group() as group:
         group.start_soon(long_call)
         await anyio.sleep(0.2)
         os.kill(pid, signal.SIGABRT)
+        os.kill(pid, signal.SIGCONT)
     (outcome,) = outcomes
     assert isinstance(outcome, TransportFailure)
     assert outcome.cause == "crashed"
