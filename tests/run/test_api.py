@@ -221,6 +221,24 @@ def test_late_replies_are_counted_as_false_alarms_and_in_no_ballot(tmp_path: Pat
     assert anyio.run(resume_from, cut).warnings == decision.warnings
 
 
+@pytest.mark.parametrize(
+    ("question", "settings"),
+    [("", {}), ("x", {"stronger": "nobody"}), ("x", {"on_unanimity": "check"}), ("x", {"read_by": "log-probability"})],
+)
+def test_what_cannot_be_is_refused_before_a_file_is_made(
+    tmp_path: Path, question: str, settings: dict[str, str]
+) -> None:
+    path = tmp_path / "run.db"
+    with pytest.raises(UsageError):
+        dissensus.vote(
+            question,
+            panel=panel(ada="8"),
+            record=path,
+            settings=dissensus.VoteSettings(**settings),
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_budget_that_is_used_up_ends_open() -> None:
     from dissensus.agents.budget import Limits
 

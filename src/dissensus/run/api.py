@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import anyio
 from dissensus.agents.checks import callable_check, check_from_spec
 from dissensus.agents.panel import Panel, default_panel, load_panel
 from dissensus.agents.weak import weak_models
+from dissensus.decide.election import prepare
 from dissensus.decide.procedures import settings_of_vote
 from dissensus.decide.settings import VoteSettings
 from dissensus.errors import UsageError
@@ -74,20 +76,21 @@ async def vote_async(
         one = check_from_spec(check) if isinstance(check, str) else callable_check(check)
         checks[one.name] = one
         settings = replace(settings, checks=(*settings.checks, one.name))
-    store: Store = _store(record)
-    try:
+    async with AsyncExitStack() as stack:
+        cast = panel if isinstance(panel, Cast) else await stack.enter_async_context(Cast(panel))
+        prepare(asked, cast.panel.seats, settings, seed)  # what cannot be is refused before a file is made
+        store: Store = _store(record)
+        if store is not record:
+            stack.callback(store.close)
         return await run_procedure(
             procedure="vote",
             settings=settings_of_vote(asked, settings),
-            panel=panel,
+            panel=cast,
             record=store,
             seed=seed,
             checks=checks,
             on_event=on_event,
         )
-    finally:
-        if store is not record:
-            store.close()
 
 
 def vote(question: str | Question, **options: Any) -> Decision:
