@@ -96,7 +96,7 @@ def bare(path: Path, events: int, bodies: list[bytes], hashes: list[bytes]) -> N
 
 
 def last_events_ms(path: Path) -> float:
-    """Wall-clock milliseconds to open the record and read its last events, undisturbed (the least of some tries)."""
+    """Wall-clock milliseconds to open the record and read its last events: the median of some tries."""
     took = []
     for _ in range(TRIES):
         began = time.perf_counter()
@@ -105,7 +105,7 @@ def last_events_ms(path: Path) -> float:
         took.append(time.perf_counter() - began)
         if len(events) != LAST:
             raise RuntimeError(f"{len(events)} events")
-    return min(took) * 1000
+    return statistics.median(took) * 1000
 
 
 def memory_mb(what: str, path: Path, events: int) -> float:

@@ -17,7 +17,8 @@ from dissensus.record.sqlite import open_record
 from dissensus.record.verify import verify
 from dissensus.run.casting import active_seconds, fork_from, resume_from
 from dissensus.run.runs import head_of
-from dissensus.script.effects import Ask, Script
+from dissensus.script.effects import Ask, Note, Script
+from dissensus.script.outcomes import Done
 from dissensus.script.seats import Seat
 
 QUESTION = "A shop sells pens at 3 for 2 euros. What do 12 pens cost?"
@@ -79,6 +80,26 @@ def test_replay_with_another_script_names_the_key(record: Path) -> None:
     with pytest.raises(ReplayMismatch) as caught:
         dissensus.replay(record, script=PROCEDURES["vote"].build(other, head.seats, head.seed))
     assert caught.value.key == "ada/ask/ada"
+
+
+def test_a_replay_that_leaves_recorded_events_undone_is_not_identical(record: Path) -> None:
+    with open_record(record) as store:
+        head = head_of(list(store.read()))
+
+    def silent(script: Script) -> Script:
+        """The same procedure, had it stopped noting its rule: every outcome and the decision stay as they were."""
+        sent: Any = None
+        while True:
+            try:
+                what = script.send(sent)
+            except StopIteration as stop:
+                return stop.value
+            sent = Done() if isinstance(what, Note) and what.kind_of_note == "vote" else (yield what)
+
+    replayed = dissensus.replay(record, script=silent(head.script()))
+    assert replayed.decision == replayed.recorded
+    assert [event.split(" ", 1)[1] for event in replayed.unused] == ["(vote, key vote)"]
+    assert not replayed.identical
 
 
 def test_a_fork_changes_one_reply_asks_nobody_else_and_names_its_parent(record: Path, tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from dissensus.cli.json_document import show_json
 from dissensus.errors import DissensusError, UsageError
 
 SAME, DIFFERS = 0, 1
+SHOWN = 5
+"""Most events shown that a procedure no longer comes by."""
 
 
 @click.command()
@@ -46,6 +48,7 @@ def replay(records: tuple[Path, ...], *, as_json: bool) -> None:
                 "record": str(path),
                 "identical": result.identical,
                 "events": result.events,
+                "unused": list(result.unused),
                 "same_source": result.same_source,
                 "decision": result.decision.to_data(),
             }
@@ -56,6 +59,8 @@ def replay(records: tuple[Path, ...], *, as_json: bool) -> None:
             click.echo(f"{verdict}  {path}  {result.decision.status}: {result.decision.answer}{source}")
             if not result.identical:
                 click.echo(f"  recorded  {result.recorded.status}: {result.recorded.answer}")
+                for event in result.unused[:SHOWN]:
+                    click.echo(f"  no longer done: event {event}")
     if as_json:
         show_json(found if len(found) > 1 else found[0])
     if code := max(codes):

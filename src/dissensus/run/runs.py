@@ -64,6 +64,8 @@ class Replayed:
     recorded: Decision
     identical: bool
     events: int
+    unused: tuple[str, ...]
+    """Recorded events that the procedure no longer comes by. With any of them a replay is not identical."""
     same_source: bool
     """False if the procedure's source has changed since; the decision may be identical all the same."""
 
@@ -168,12 +170,13 @@ def replay(path: str | Path, *, script: Script | None = None) -> Replayed:
     journal = Journal(None, events)
     performer = Recorded(past_of(events))
     decision = anyio.run(_play, head, journal, performer, script or head.script())
-    identical = _bytes(decision) == _bytes(recorded)
+    unused = tuple(f"{event.seq} ({event.kind}, key {event.key})" for event in journal.unused())
     return Replayed(
         decision=replace(decision, record=str(path)),
         recorded=replace(recorded, record=str(path)),
-        identical=identical,
+        identical=_bytes(decision) == _bytes(recorded) and not unused,
         events=len(events),
+        unused=unused,
         same_source=head.digest == source_digest(),
     )
 
