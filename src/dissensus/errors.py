@@ -5,6 +5,8 @@
     DissensusError
     ├── UsageError                the caller asked for something that cannot be            exit 2
     │   ├── SpecError             a file or option is wrong; carries file and line
+    │   │   └── LogError          a log of messages cannot be read, or holds what no message can be
+    │   ├── UnknownAct            a message names no communicative act; carries the nearest
     │   ├── MissingExtra          an optional package is not installed
     │   └── ModelNotFound         no such model, or it is not installed on this machine
     ├── RunError                  a run could not be finished; its record can be resumed   exit 3
@@ -63,6 +65,26 @@ class SpecError(UsageError):
         super().__init__(where + message, next_step=next_step)
         self.path = path
         self.line = line
+
+
+class UnknownAct(UsageError):
+    """A message names an act that is none of the 22, no KQML performative and no known variant; ``near`` is like it."""
+
+    code = "unknown-act"
+
+    def __init__(self, name: str, *, near: str | None = None) -> None:
+        super().__init__(
+            f"{name!r} is no communicative act.",
+            next_step=f"Did you mean {near!r}?" if near else "`dissensus protocol acts` lists them.",
+        )
+        self.name = name
+        self.near = near
+
+
+class LogError(SpecError):
+    """A log of messages cannot be read at a line, or holds there what no message can be."""
+
+    code = "log"
 
 
 class MissingExtra(UsageError):

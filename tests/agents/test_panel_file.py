@@ -14,7 +14,7 @@ from dissensus.agents.budget import Limits
 from dissensus.agents.panel import ModelSpec, Panel, load_panel, panel_from_data
 from dissensus.agents.panel_file import panel_of
 from dissensus.agents.prices import Prices
-from dissensus.agents.specfile import parse_spec
+from dissensus.specfile import parse_spec
 from dissensus.agents.toolbox import ToolSource
 from dissensus.errors import SpecError
 from dissensus.script.styles import STYLES

@@ -10,7 +10,7 @@ import pydantic
 from pydantic import BeforeValidator, Field
 
 from dissensus.agents.durations import seconds_of
-from dissensus.agents.specfile import Place, Spec
+from dissensus.specfile import Place, Spec
 from dissensus.errors import SpecError
 
 _Entry = TypeVar("_Entry", bound="Entry")

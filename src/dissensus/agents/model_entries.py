@@ -11,7 +11,7 @@ from dissensus.agents.entries import ModelEntry, PricesEntry, read_entry, unknow
 from dissensus.agents.panel import ModelSpec
 from dissensus.agents.prices import UNKNOWN_PRICES, Prices
 from dissensus.agents.registry import read_options, split_reference
-from dissensus.agents.specfile import Place, Spec
+from dissensus.specfile import Place, Spec
 from dissensus.errors import UsageError
 
 _SHORT: Mapping[str, Mapping[str, str]] = {

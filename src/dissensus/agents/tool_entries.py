@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dissensus.agents.entries import McpEntry, ToolEntry, nearest, read_entry
-from dissensus.agents.specfile import Place, Spec
+from dissensus.specfile import Place, Spec
 from dissensus.agents.toolbox import Kind, ToolSource, open_tool
 from dissensus.agents.tools import BUILT_IN, MOST_TEXT, TIMEOUT_S
 from dissensus.errors import SpecError

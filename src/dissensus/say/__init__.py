@@ -1,0 +1,1 @@
+"""Typed messages between agents, protocols as data, and an audit that tells who owes what."""

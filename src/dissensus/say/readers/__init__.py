@@ -1,0 +1,1 @@
+"""Readers of logs: each turns one format into messages, as a stream."""

@@ -1,0 +1,1 @@
+"""Trackers of wire protocols on JSON-RPC: A2A and MCP."""
