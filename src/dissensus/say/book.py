@@ -39,15 +39,17 @@ class Book:
     Attributes:
         requests: answers that were owed among agents (``outside`` ones are not counted).
         unanswered: of these, closed by nothing that came; complete after :meth:`finish`.
+        seq: place of the message that is being judged; the monitor sets it.
     """
 
-    __slots__ = ("_open", "counts", "on_closed", "requests", "ttl", "unanswered")
+    __slots__ = ("_open", "counts", "on_closed", "requests", "seq", "ttl", "unanswered")
 
     def __init__(self, on_closed: OnClosed | None = None, *, ttl: float | None = None) -> None:
         self.on_closed = on_closed
         self.ttl = ttl
         self.requests = 0
         self.unanswered = 0
+        self.seq = 0
         self.counts: dict[str, int] = {}
         """Closed obligations by status."""
         self._open: dict[int, Obligation] = {}
@@ -83,7 +85,7 @@ class Book:
             sub=sub,
             protocol=protocol,
             opened_line=m.line,
-            opened_seq=m.seq,
+            opened_seq=self.seq,
             opened_at=m.at,
             deadline=deadline,
             deadline_source=source,
@@ -109,7 +111,7 @@ class Book:
             status = ANSWERED
         owed.closed_by = m.id
         owed.closed_line = m.line
-        owed.closed_seq = m.seq
+        owed.closed_seq = self.seq
         owed.closed_at = m.at
         owed.reason = reason or owed.reason
         self._settle(owed, status)

@@ -33,7 +33,6 @@ class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only
             ``true``, ``false``, ``no-match``, ``proxy`` and the like.
         about: the agent that this is about, where it is not the sender: a platform reporting for an agent.
         at: when, in seconds since 1970-01-01 UTC; None if the log does not say.
-        seq: place among the messages, from 1. The monitor numbers messages that carry 0.
         line: line of the log, from 1 (0: the log has no lines).
         where: place in the log where a line says too little: ``history[17]``.
         tag_source: ``field``, ``structure``, ``inferred``, ``pattern``, ``model`` or ``person``.
@@ -62,7 +61,6 @@ class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only
     ontology: str | None = None
     about: str | None = None
     at: float | None = None
-    seq: int = 0
     line: int = 0
     where: str = ""
     tag_source: str = FIELD
