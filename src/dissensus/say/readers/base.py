@@ -37,6 +37,24 @@ Item = Message | Skipped
 
 
 @dataclass(frozen=True, slots=True)
+class Aside:
+    """An entry that was read and is no message between parties, so that no entry vanishes without being counted.
+
+    Args:
+        kind: what it is: ``thought``, ``meta``, ``monitor: Violation``. Few different ones occur in one log.
+        line, where: its place, as in :class:`~dissensus.say.message.Message`.
+    """
+
+    kind: str
+    line: int = 0
+    where: str = ""
+
+
+def _ignore(_aside: Aside) -> None:
+    """Nobody asked for asides."""
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """How to read.
 
@@ -44,11 +62,13 @@ class Options:
         lenient: count and skip what cannot be read, instead of stopping there.
         protocol: protocol of messages that name none.
         extra: settings of single readers, such as ``version`` for A2A and MCP, or ``complete``.
+        aside: is told of each entry that is no message. Entries = those of messages + skipped ones + asides.
     """
 
     lenient: bool = False
     protocol: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    aside: Callable[[Aside], None] = _ignore
 
 
 class Source:
@@ -71,16 +91,26 @@ class Source:
                 self._head = stream.read(HEAD)
         return self._head
 
-    def lines(self) -> Iterator[tuple[int, bytes]]:
+    def lines(self, *, skip: Callable[[Skipped], None] | None = None) -> Iterator[tuple[int, bytes]]:
         """Line number from 1, and the line without its end. Blank lines are passed over.
 
+        Args:
+            skip: is told of a line that is longer than any message, which is then passed over.
+
         Raises:
-            LogError: a line is longer than any message.
+            LogError: a line is longer than any message, and there is no ``skip``.
         """
         with self.opens() as stream:
             for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), 1):
                 if len(line) >= LONGEST_LINE:
-                    raise self.wrong(number, f"This line is longer than {LONGEST_LINE // 1_000_000} MB.")
+                    too_long = f"This line is longer than {LONGEST_LINE // 1_000_000} MB."
+                    if skip is None:
+                        raise self.wrong(number, too_long)
+                    skip(Skipped(number, too_long))
+                    rest = line
+                    while rest and not rest.endswith(b"\n"):
+                        rest = stream.readline(LONGEST_LINE)
+                    continue
                 text = line.rstrip(b"\r\n")
                 if text.strip():
                     yield number, text
@@ -91,14 +121,25 @@ class Source:
         Raises:
             LogError: it is none, or is too large to be read whole.
         """
+        raw = self.whole()
+        try:
+            return msgspec.json.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self.wrong(_line_of(raw, str(error)), f"This is no JSON document: {error}.") from None
+        except RecursionError:
+            raise self.wrong(0, "The document is nested deeper than any log.") from None
+
+    def whole(self) -> bytes:
+        """All bytes of the file, without a byte order mark.
+
+        Raises:
+            LogError: it is too large to be read whole.
+        """
         with self.opens() as stream:
             raw = stream.read(MOST_DOCUMENT + 1)
         if len(raw) > MOST_DOCUMENT:
             raise self.wrong(0, f"The file is one document of more than {MOST_DOCUMENT // 1_000_000_000} GB.")
-        try:
-            return msgspec.json.decode(raw.removeprefix(b"\xef\xbb\xbf"))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise self.wrong(_line_of(raw, str(error)), f"This is no JSON document: {error}.") from None
+        return raw.removeprefix(b"\xef\xbb\xbf")
 
     def wrong(self, line: int, message: str, *, next_step: str = "") -> LogError:
         """The error to raise for what stands at ``line``."""
