@@ -35,6 +35,8 @@ class Spec:
     path: str
     data: dict[str, Any]
     lines: Mapping[Place, int] = field(default_factory=dict)
+    columns: Mapping[Place, int] = field(default_factory=dict)
+    """Column of each part, from 1; of a key's value, the column of the key."""
 
     def line(self, place: Place) -> int:
         """Line of ``place``, or of what is nearest around it; parts of it that the file lacks are passed over."""
@@ -100,7 +102,7 @@ def parse_spec(text: str, path: str, what: str) -> Spec:
         raise SpecError(f"A {what} has to be a mapping: lines like `key: value`.", path=path, line=line)
     reader = _Reader(path)
     data = reader.value(root, (), ())
-    return Spec(path, data, reader.lines)
+    return Spec(path, data, reader.lines, reader.columns)
 
 
 def _check_size(text: str, path: str, what: str) -> None:
@@ -124,6 +126,7 @@ class _Reader:
     def __init__(self, path: str) -> None:
         self.path = path
         self.lines: dict[Place, int] = {}
+        self.columns: dict[Place, int] = {}
         self.nodes = 0
         self.plain = yaml.constructor.SafeConstructor()
 
@@ -134,6 +137,7 @@ class _Reader:
         if any(node is outer for outer in around):
             raise self.wrong(node, "A part of the file contains itself.", "Remove the alias.")
         self.lines.setdefault(place, node.start_mark.line + 1)
+        self.columns.setdefault(place, node.start_mark.column + 1)
         if isinstance(node, yaml.MappingNode) and node.tag == _PREFIX + "map":
             return {key: self.value(inner, (*place, key), (*around, node)) for key, inner in self.pairs(node, place)}
         if isinstance(node, yaml.SequenceNode) and node.tag == _PREFIX + "seq":
@@ -156,6 +160,7 @@ class _Reader:
                     key_node, f'The key "{key}" stands here for the second time.', f"See line {seen[key]}."
                 )
             seen[key] = self.lines[*place, key] = line
+            self.columns[*place, key] = key_node.start_mark.column + 1
             yield key, inner
 
     def scalar(self, node: yaml.ScalarNode) -> Any:

@@ -88,6 +88,11 @@ class Move:
         most: how often it may be made in one thread (a loop's bound); None means any number.
         sub: protocols that the sender may begin with third parties from ``next`` on; ``"any"``.
         delegates, assigns: kinds that pass to another debtor or creditor, whom ``about`` names.
+        deadline: where a deadline of what it opens comes from: ``"message"`` (its own ``reply_by``), ``"protocol"``
+            (``by``), ``"none"``: the file says that there is none; ``""``: the file says nothing.
+        forwards: it passes on what a third party answered: ``"any"`` number of answers, or ``"once"`` for each third
+            party; ``""``: it does not.
+        origin: ``cancel`` or ``not-understood`` where an ``include:`` brought it in.
         line: line in the file.
     """
 
@@ -112,6 +117,9 @@ class Move:
     sub: str | None = None
     delegates: tuple[str, ...] = ()
     assigns: tuple[str, ...] = ()
+    deadline: str = ""
+    forwards: str = ""
+    origin: str = ""
     line: int = 0
 
 
@@ -126,6 +134,8 @@ class State:
         may_lapse: kinds of obligation that may be left open when the conversation just ends here.
         verify: an act that must have occurred before a final state is entered from here.
         after: what it means, for people.
+        lapses_as: the act that silence past the deadline stands for, by whoever should have spoken.
+        line: line in the file.
     """
 
     name: str
@@ -134,6 +144,8 @@ class State:
     may_lapse: tuple[str, ...] = ()
     verify: str | None = None
     after: str = ""
+    lapses_as: str | None = None
+    line: int = 0
 
     @property
     def shown(self) -> str:
