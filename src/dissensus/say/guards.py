@@ -8,9 +8,9 @@
     value     = number | 'text' | "text" | true | false | null | field
     list      = "[" value {"," value} "]"
 
-A field is a path into the content: ``price``, ``order.total``; ``content`` alone is all of it. A field alone holds if it
-is there and is neither false, null, 0 nor empty. A comparison with a field that is missing, or of values that have no
-order between them, does not hold (so ``not (price > 3)`` holds where there is no price).
+A field is a path into the content: ``price``, ``order.total``; ``content`` alone is all of it. A field alone holds if
+it is there and is neither false, null, 0 nor empty. A comparison with a field that is missing, or of values that have
+no order between them, does not hold (so ``not (price > 3)`` holds where there is no price).
 """
 
 from __future__ import annotations
