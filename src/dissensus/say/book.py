@@ -117,10 +117,17 @@ class Book:
         self._settle(owed, status)
         return late
 
-    def supersede(self, owed: Obligation, m: Message) -> None:
-        """Note that ``m`` asked anew while ``owed`` was open. It stays unanswered, and stays open until the end."""
-        owed.superseded_by = m.id
-        owed.reason = "superseded"
+    def end(self, owed: Obligation, status: str, *, reason: str = "") -> None:
+        """Give ``owed`` its final status without a message that closed it."""
+        owed.reason = reason or owed.reason
+        self._settle(owed, status)
+
+    def leave_behind(self, m: Message) -> None:
+        """Note on the open request that ``m`` supersedes who came in its place. It stays unanswered until the end."""
+        for owed in self._open.values():
+            if owed.opened_by == m.supersedes and owed.kind == ANSWER:
+                owed.superseded_by = m.id
+                owed.reason = "superseded"
 
     def open_ones(self) -> Iterator[Obligation]:
         """What is open now, oldest first."""

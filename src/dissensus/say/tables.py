@@ -14,8 +14,9 @@ class Step:
     """One move of a machine. ``opens`` holds ``(kind, debtor, creditor, by)``, the parties as STARTER or PARTNER."""
 
     __slots__ = (
-        "act", "assigns", "closes", "declares", "delegates", "detaches", "direction", "guard", "kinds", "late_reject",
-        "most", "opens", "plain", "releases", "repeat", "resumes", "sub", "suspends", "target",
+        "act", "assigns", "by", "closes", "declares", "delegates", "detaches", "direction", "forwards",
+        "guard", "kinds", "late_reject", "most", "opens", "plain", "releases", "repeat", "resumes", "sub",
+        "suspends", "target",
     )  # fmt: skip
 
     def __init__(self, move: Move, direction: int, target: Place, opens: Iterable[tuple[str, int, int]]) -> None:
@@ -25,6 +26,7 @@ class Step:
         self.kinds = move.kinds
         self.guard: Guard | None = move.when
         self.opens = tuple((kind, debtor, creditor, move.by) for kind, debtor, creditor in opens)
+        self.by = move.by
         self.closes = move.closes
         self.declares = move.declares
         self.detaches = move.detaches
@@ -35,6 +37,7 @@ class Step:
         self.repeat = move.repeat
         self.most = move.most
         self.sub = move.sub
+        self.forwards = move.forwards
         self.suspends = move.act == "cancel" and move.next == "cancelling"
         self.resumes = move.next == RESUME
         self.plain = not (self.kinds or self.guard or self.most is not None)
@@ -69,8 +72,8 @@ class Table:
     """
 
     __slots__ = (
-        "designated", "has_sub", "kinds", "many", "must_correlate", "name", "partner", "places", "profile", "protocol", "start",
-        "starter", "starters", "verifies", "where_to",
+        "designated", "has_sub", "kinds", "many", "must_correlate", "name", "partner", "places", "profile", "protocol",
+        "start", "starter", "starters", "verifies", "where_to",
     )  # fmt: skip
 
     def __init__(self, protocol: Protocol) -> None:

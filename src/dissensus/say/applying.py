@@ -1,0 +1,465 @@
+"""Judging one message against one machine, and what a legal move does to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dissensus.say import wording
+from dissensus.say.acts import ACTS
+from dissensus.say.book import Book
+from dissensus.say.machine import Applied, Conversation, Machine, addressed, choose, direction_of
+from dissensus.say.message import Message
+from dissensus.say.protocol import TOTAL, UNORDERED
+from dissensus.say.sides import Sides
+from dissensus.say.tables import PARTNER, STARTER, Place, Step, Table
+from dissensus.say.verdicts import (
+    CANCELLED,
+    DUPLICATE,
+    FAILED,
+    HELD,
+    ILLEGAL,
+    INFO,
+    LATE,
+    NO_TITLE,
+    NOT_UNDERSTOOD,
+    OK,
+    PERFORMANCE,
+    REFUSED,
+    RELEASED,
+    VIOLATED,
+    VIOLATION,
+    VOID,
+    WARNING,
+    Finding,
+    Obligation,
+)
+
+_ORDERS: Final = frozenset(name for name, act in ACTS.items() if act.an_order)
+_DECLARES: Final = {
+    "refuse": REFUSED,
+    "failure": FAILED,
+    "cancel": CANCELLED,
+    "not-understood": NOT_UNDERSTOOD,
+    "inform": CANCELLED,
+    "reject-proposal": REFUSED,
+}
+_MOST_HELD: Final = 32
+_MOST_RUN: Final = 8
+_DROPPED: Final = "discard"
+
+
+class Applying(Sides):
+    """The part of the monitor that knows one conversation at a time."""
+
+    def __init__(self, book: Book, delivery: str | None, on_finding: Callable[[Finding], None] | None) -> None:
+        self.book = book
+        self.delivery = delivery
+        self.on_finding = on_finding
+        self.last: tuple[Finding, ...] = ()
+        self.violations = 0
+        self.warnings = 0
+        self.closing = False
+        """A machine has just reached a final state."""
+        self.final = False
+        """The log has ended: nothing is held any longer."""
+        self.platforms: frozenset[str] = frozenset()
+        self.authority: Any = None
+
+    def permitted(self, sender: str, receiver: str) -> bool:
+        """Whether ``sender`` may order ``receiver`` about."""
+        raise TypeError((sender, receiver))
+
+    # --- saying
+
+    def say(
+        self,
+        m: Message,
+        verdict: str,
+        rule: str,
+        level: str,
+        says: str,
+        *,
+        party: str = "",
+        machine: Machine | None = None,
+        conversation: Conversation | None = None,
+        caused_by: str | None = None,
+        crossed: tuple[str, ...] = (),
+    ) -> str:
+        """Make a finding of it, and return the verdict."""
+        place = machine.place if machine is not None else None
+        sub = machine.partner if machine is not None and conversation is not None and conversation.table.many else ""
+        self.found(
+            Finding(
+                id=m.id, line=m.line, thread=m.thread, verdict=verdict, rule=rule, level=level, party=party,
+                caused_by=caused_by, says=says, act=m.act, state=place.shown if place is not None else "",
+                expected=place.expected if place is not None and verdict == ILLEGAL else (), sub=sub, crossed=crossed,
+                seq=self.book.seq, at=m.at, where=m.where,
+                remedy=_DROPPED if verdict in {ILLEGAL, NO_TITLE, VOID, DUPLICATE} else "",
+            )
+        )  # fmt: skip
+        return verdict
+
+    def found(self, finding: Finding) -> None:
+        """Count a finding and hand it on."""
+        if finding.caused_by is None:
+            if finding.level == VIOLATION:
+                self.violations += 1
+            elif finding.level == WARNING:
+                self.warnings += 1
+        self.last = (*self.last, finding)
+        if self.on_finding is not None:
+            self.on_finding(finding)
+
+    # --- judging
+
+    def judge(self, conversation: Conversation, machine: Machine, m: Message) -> str:
+        """Judge ``m`` in ``machine``, and apply it if it is legal."""
+        if m.sender in self.platforms and m.act == "failure" and m.about is not None:
+            return self._reported_failed(conversation, machine, m)
+        place = machine.place
+        steps = place.steps.get(m.act or "")
+        if steps is None and m.name == "sorry":
+            steps = place.steps.get("failure")
+        if steps is None:
+            return self._illegal(conversation, machine, m, "state")
+        direction = direction_of(conversation, machine, m)
+        if conversation.starter == machine.partner:
+            direction = steps[0].direction
+        step = steps[0]
+        if len(steps) > 1 or not step.plain or step.direction != direction:
+            chosen = choose(steps, direction, m, conversation.table)
+            if type(chosen) is str:
+                if chosen == "title":
+                    return self._no_title(conversation, machine, m, step.direction)
+                return self._illegal(conversation, machine, m, chosen)
+            step = chosen  # type: ignore[assignment]
+        if not addressed(conversation, machine, m, step.direction):
+            return self._no_title(conversation, machine, m, step.direction)
+        if (rule := self._against(conversation, machine, m, step)) is not None:
+            return self._illegal(conversation, machine, m, rule)
+        if self.authority is not None and m.act in _ORDERS and not self.permitted(m.sender, machine.partner):
+            self._shadow(conversation, machine, m)
+            says = wording.no_authority(m, machine.partner, conversation.thread)
+            return self.say(
+                m, VOID, "authority", VIOLATION, says, party=m.sender, machine=machine, conversation=conversation
+            )
+        if step.target is place and not step.repeat and (first := machine.repeats(m)) is not None:
+            return self._duplicate(conversation, machine, m, first)
+        return self._accept(conversation, machine, m, step)
+
+    def _against(self, conversation: Conversation, machine: Machine, m: Message, step: Step) -> str | None:
+        """The rule that stands against a move which is legal in this state for these parties; None if none does."""
+        told = machine.told_partner if step.direction == STARTER else machine.told_starter
+        if m.in_reply_to is not None:
+            if (
+                (conversation.table.must_correlate or told is not None)
+                and m.in_reply_to != told
+                and machine.log
+                and (conversation.table.must_correlate or not machine.knows(m.in_reply_to))
+            ):
+                return "correlation"
+            if machine.suspended is not None and step.suspends is False and not step.kinds.isdisjoint({"done"}):
+                asked = machine.log[-1]
+                if m.content_type is None and m.in_reply_to not in (asked[0], asked[6]):
+                    return "state"
+        elif told is not None and conversation.table.must_correlate:
+            return "correlation"
+        if step.most is not None and machine.counts is not None and machine.counts.get(m.act or "", 0) >= step.most:
+            return "bound"
+        if step.target.final and machine.place.verify is not None:
+            done = machine.acts or ()
+            if machine.place.verify not in done and m.act != machine.place.verify:
+                return "verify"
+        if machine.place.open_to_others is not None and self.nothing_to_forward(conversation, m, step):
+            return "forward"
+        return None
+
+    def _no_title(self, conversation: Conversation, machine: Machine, m: Message, owing: int) -> str:
+        caused_by = self._fold(conversation, machine, m)
+        says = wording.no_title(m, conversation, machine, owing, conversation.thread)
+        return self.say(
+            m, NO_TITLE, "title", VIOLATION, says,
+            party=m.sender, machine=machine, conversation=conversation, caused_by=caused_by,
+        )  # fmt: skip
+
+    def _illegal(self, conversation: Conversation, machine: Machine, m: Message, rule: str) -> str:
+        if (first := machine.repeats(m)) is not None:
+            return self._duplicate(conversation, machine, m, first)
+        table = conversation.table
+        delivery = self.delivery or table.protocol.delivery
+        if delivery != TOTAL:
+            if (crossed := self._cross(conversation, machine, m, delivery)) is not None:
+                return crossed
+            if delivery == UNORDERED and not self.final and self._hold(conversation, m):
+                return HELD
+        caused_by = self._fold(conversation, machine, m)
+        says = wording.illegal(m, machine.place, rule, conversation.thread)
+        if direction_of(conversation, machine, m) is None:
+            says += f"; and {m.sender} has no part in it"
+        return self.say(
+            m, ILLEGAL, rule, VIOLATION, says,
+            party=m.sender, machine=machine, conversation=conversation, caused_by=caused_by,
+        )  # fmt: skip
+
+    def _duplicate(self, conversation: Conversation, machine: Machine, m: Message, first: str) -> str:
+        says = f"{conversation.thread}: says again what {first} said"
+        return self.say(m, DUPLICATE, "content", INFO, says, machine=machine, conversation=conversation)
+
+    # --- applying
+
+    def _accept(self, conversation: Conversation, machine: Machine, m: Message, step: Step) -> str:
+        late = self._late_for(machine, m, step) if m.at is not None else None
+        if late is not None and step.late_reject:
+            for kind in (*step.closes, *step.declares):
+                if (owed := machine.take(kind)) is not None:
+                    self.book.close(owed, m)
+        else:
+            self.apply(conversation, machine, m, step)
+        if late is None:
+            return OK
+        says = f"{conversation.thread}: {m.act} came {_duration(m.at or 0.0, late)} after the deadline"
+        level = VIOLATION if late.status == VIOLATED else WARNING
+        return self.say(m, LATE, "deadline", level, says, party=m.sender, machine=machine, conversation=conversation)
+
+    @staticmethod
+    def _late_for(machine: Machine, m: Message, step: Step) -> Obligation | None:
+        """The obligation that ``m`` meets or ends too late; a promise before others."""
+        worst = None
+        for owed in machine.owed:
+            if owed.deadline is not None and m.at is not None and m.at > owed.deadline:  # noqa: SIM102 - reads better
+                if owed.kind in step.closes or owed.kind in step.declares:
+                    worst = owed if worst is None or owed.kind == PERFORMANCE else worst
+        return worst
+
+    def apply(self, conversation: Conversation, machine: Machine, m: Message, step: Step) -> None:
+        """Make the move: close, open, go on to the next state."""
+        book, owed = self.book, machine.owed
+        before, suspended = machine.place, machine.suspended
+        for kind in step.closes:
+            if (one := machine.take(kind)) is not None:
+                book.close(one, m)
+        if step.declares:
+            status = REFUSED if m.name == "sorry" and step.act == "refuse" else _DECLARES.get(step.act, RELEASED)
+            for kind in step.declares:
+                while (one := machine.take(kind)) is not None:
+                    book.close(one, m, status)
+        for kind in step.releases:
+            if (one := machine.take(kind)) is not None:
+                book.close(one, m, RELEASED)
+        table = conversation.table
+        opened: tuple[Obligation, ...] = ()
+        parties = (conversation.starter, machine.partner)
+        sub = machine.partner if table.many else ""
+        for kind in step.detaches:
+            if (one := machine.take(kind)) is not None:
+                book.close(one, m, reason="accepted")
+                due = book.open(
+                    m, PERFORMANCE, one.debtor, one.creditor, sub=sub, by=step.by, protocol=table.name, about=one.about
+                )
+                owed.append(due)
+                opened = (*opened, due)
+        for kind, debtor, creditor, by in step.opens:
+            one = book.open(
+                m, kind, parties[debtor], parties[creditor], sub=sub, by=by, protocol=table.name, about=_about(m)
+            )
+            owed.append(one)
+            opened = (*opened, one)
+        if step.delegates or step.assigns:
+            self._pass_on(machine, m, step)
+        if step.resumes:
+            machine.place, machine.suspended = machine.suspended or before, None
+        else:
+            if step.suspends:
+                machine.suspended = before
+            elif machine.suspended is not None:
+                machine.suspended = None
+            machine.place = step.target
+        if machine.place.final:
+            self.closing = True
+        self._note(conversation, machine, m, step)
+        if conversation.table.protocol.delivery != TOTAL or (self.delivery or TOTAL) != TOTAL:
+            run = machine.run = machine.run or []
+            run.append(Applied(m, step, before, suspended, opened))
+            del run[:-_MOST_RUN]
+            if conversation.held:
+                self.release(conversation)
+        if table.has_sub:
+            self.after_move(conversation, machine, m, step)
+
+    def _note(self, conversation: Conversation, machine: Machine, m: Message, step: Step) -> None:
+        """Remember what later messages are compared with."""
+        if step.target is not machine.place or not step.repeat:
+            machine.remember(m)
+        if m.reply_with is not None:
+            if step.direction == STARTER:
+                machine.told_starter = m.reply_with
+            else:
+                machine.told_partner = m.reply_with
+        if step.most is not None:
+            counts = machine.counts = machine.counts or {}
+            counts[step.act] = counts.get(step.act, 0) + 1
+        if conversation.table.verifies:
+            machine.acts = (machine.acts or set()) | {step.act}
+        if machine.shadow is not None:
+            further = machine.shadow.steps.get(step.act)
+            machine.shadow = further[0].target if further else None
+            if machine.shadow is machine.place or machine.shadow is None:
+                machine.shadow = machine.root = None
+
+    def _pass_on(self, machine: Machine, m: Message, step: Step) -> None:
+        """Delegation and assignment: ``about`` names the new debtor or creditor."""
+        if m.about is None:
+            return
+        for kind in (*step.delegates, *step.assigns):
+            old = machine.take(kind)
+            if old is None:
+                continue
+            self.book.close(old, m, RELEASED, reason="passed on")
+            debtor = m.about if kind in step.delegates else old.debtor
+            creditor = m.about if kind in step.assigns else old.creditor
+            machine.owed.append(self.book.open(m, kind, debtor, creditor, sub=old.sub, protocol=old.protocol))
+
+    def _reported_failed(self, conversation: Conversation, machine: Machine, m: Message) -> str:
+        """A platform says that a party has failed: what that party owes has."""
+        if machine.place.final or machine.place is conversation.table.start:
+            return self._illegal(conversation, machine, m, "state")
+        if m.about not in {machine.partner, conversation.starter}:
+            return self._no_title(conversation, machine, m, PARTNER)
+        for owed in [owed for owed in machine.owed if owed.debtor == m.about]:
+            machine.owed.remove(owed)
+            self.book.close(owed, m, FAILED, reason=f"reported by {m.sender}")
+        machine.place = conversation.table.end("failed")
+        machine.remember(m)
+        self.closing = True
+        return OK
+
+    # --- what follows from an earlier fault
+
+    def _fold(self, conversation: Conversation, machine: Machine, m: Message) -> str | None:
+        """Id of the earlier fault without which ``m`` would have been legal; and go on as if ``m`` had counted."""
+        direction = direction_of(conversation, machine, m)
+        if machine.shadow is not None:
+            steps = machine.shadow.steps.get(m.act or "", ())
+            step = choose(steps, direction, m, conversation.table)
+            if isinstance(step, Step) and addressed(conversation, machine, m, step.direction):
+                machine.shadow = step.target
+                return machine.root
+        self._shadow(conversation, machine, m)
+        return None
+
+    def _shadow(self, conversation: Conversation, machine: Machine, m: Message) -> None:
+        """Remember where ``m`` would have led, had it counted; it becomes the root of what follows from it."""
+        act = m.act or ""
+        base = machine.shadow or machine.place
+        steps = base.steps.get(act) or machine.place.steps.get(act)
+        target: Place | None
+        if steps:
+            target = steps[0].target
+        else:
+            direction = direction_of(conversation, machine, m)
+            target = _unique(conversation.table, act, direction)
+        if target is not None and target.name in conversation.table.places:
+            machine.shadow, machine.root = target, m.id
+
+    # --- delivery without order
+
+    def _cross(self, conversation: Conversation, machine: Machine, m: Message, delivery: str) -> str | None:
+        """Whether ``m`` was sent before its sender knew of the last moves; if so, apply it there and these after it."""
+        run = machine.run or []
+        direction = direction_of(conversation, machine, m)
+        if direction is None or not addressed(conversation, machine, m, direction):
+            return None
+        for at in range(len(run) - 1, -1, -1):
+            passed = run[at]
+            if delivery != UNORDERED and passed.message.sender == m.sender:
+                return None
+            if m.in_reply_to is not None and m.in_reply_to in (passed.message.id, passed.message.reply_with):
+                return None
+            step = choose(passed.before.steps.get(m.act or "", ()), direction, m, conversation.table)
+            if isinstance(step, Step):
+                return self._reorder(conversation, machine, m, step, at)
+        return None
+
+    def _reorder(self, conversation: Conversation, machine: Machine, m: Message, step: Step, at: int) -> str:
+        run = machine.run or []
+        moved, machine.run = run[at:], run[:at]
+        machine.place, machine.suspended = moved[0].before, moved[0].suspended
+        self.apply(conversation, machine, m, step)
+        for passed in moved:
+            message = passed.message
+            again = choose(
+                machine.place.steps.get(message.act or "", ()), passed.step.direction, message, conversation.table
+            )
+            if isinstance(again, Step):
+                passed.before, passed.suspended = machine.place, machine.suspended
+                if again.suspends:
+                    machine.suspended = machine.place
+                if again.resumes:
+                    machine.place, machine.suspended = machine.suspended or machine.place, None
+                else:
+                    machine.place = again.target
+                machine.run = [*(machine.run or []), passed]
+                continue
+            for owed in passed.opened:
+                if owed in machine.owed:
+                    machine.owed.remove(owed)
+                    self.book.close(owed, m, RELEASED, reason="moot")
+        self.closing = self.closing or machine.place.final
+        ids = tuple(passed.message.id for passed in moved)
+        says = f"{conversation.thread}: crossed {', '.join(ids)} on the way"
+        return self.say(m, OK, "crossed", INFO, says, machine=machine, conversation=conversation, crossed=ids)
+
+    def _hold(self, conversation: Conversation, m: Message) -> bool:
+        known = any(m.act in place.steps for place in conversation.table.places.values())
+        held = conversation.held = conversation.held if conversation.held is not None else []
+        if not known or len(held) >= _MOST_HELD or m in held:
+            return False
+        held.append(m)
+        return True
+
+    def release(self, conversation: Conversation) -> None:
+        """Judge again what was held, until nothing more becomes legal."""
+        going = True
+        while going and conversation.held:
+            going = False
+            for m in list(conversation.held):
+                for machine in conversation.machines():
+                    steps = machine.place.steps.get(m.act or "", ())
+                    step = choose(steps, direction_of(conversation, machine, m), m, conversation.table)
+                    if isinstance(step, Step) and addressed(conversation, machine, m, step.direction):
+                        conversation.held.remove(m)
+                        says = f"{conversation.thread}: came before what it answers"
+                        self.say(m, OK, "crossed", INFO, says, machine=machine, conversation=conversation)
+                        self.apply(conversation, machine, m, step)
+                        going = True
+                        break
+                if going:
+                    break
+
+    def let_go(self, conversation: Conversation) -> None:
+        """Give held messages their verdict: what they answer will not come any more."""
+        held, conversation.held = conversation.held or [], None
+        was, self.final = self.final, True
+        for m in held:
+            for machine in conversation.machines()[:1]:
+                self._illegal(conversation, machine, m, "state")
+        self.final = was
+
+
+def _unique(table: Table, act: str, direction: int | None) -> Place | None:
+    """Where the only move of this act leads, by this party, or by whichever party has it."""
+    if direction is not None:
+        return table.where_to.get((act, direction))
+    return table.where_to.get((act, PARTNER)) or table.where_to.get((act, STARTER))
+
+
+def _about(m: Message) -> str:
+    if m.name is not None:
+        return m.name
+    return m.content[:80] if type(m.content) is str else ""
+
+
+def _duration(at: float, owed: Obligation) -> str:
+    seconds = at - (owed.deadline or at)
+    return f"{seconds:g} s"

@@ -1,0 +1,389 @@
+"""The monitor: one message at a time, was it legal, and who owes what now.
+
+Start reading at :meth:`Monitor.see`. The audit of a whole log (:mod:`dissensus.say.audit`) is this machine, fed line by
+line. Each step takes a time that does not depend on how long the log is.
+
+Order of tests: untagged, duplicate, void because malformed, illegal in this state, no title, void for lack of
+authority, late, ok. A bad message is set aside: it changes no state, opens and closes nothing, and the monitor goes on.
+What is illegal only because of an earlier bad message is folded under it (``caused_by``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
+
+from dissensus.errors import LogError
+from dissensus.say import wording
+from dissensus.say.acts import ACTS, COMMISSIVE
+from dissensus.say.applying import Applying
+from dissensus.say.book import Book, OnClosed
+from dissensus.say.machine import Conversation, Machine
+from dissensus.say.message import Message
+from dissensus.say.protocol import FIPA, Protocol
+from dissensus.say.seen import Digests, Seen, digest
+from dissensus.say.tables import PARTNER, Table
+from dissensus.say.verdicts import (
+    DECISION,
+    DUPLICATE,
+    HELD,
+    ILLEGAL,
+    INFO,
+    LATE,
+    NO_TITLE,
+    OFFER,
+    OK,
+    RELEASED,
+    UNTAGGED,
+    VIOLATION,
+    VOID,
+    Finding,
+    Obligation,
+)
+
+CLOSED_KEPT: Final = 16_384
+"""How many closed threads are remembered whole, and astray ones; of older ones only that they are closed."""
+_WORST: Final = {OK: 0, DUPLICATE: 1, HELD: 2, LATE: 3, VOID: 4, NO_TITLE: 5, ILLEGAL: 6}
+_PROMISES: Final = frozenset(name for name, act in ACTS.items() if COMMISSIVE in act.classes)
+WIRE: Final = {
+    "a2a": "dissensus.say.wire.a2a:A2ATracker",
+    "mcp": "dissensus.say.wire.mcp:MCPTracker",
+}
+"""Protocols that are followed on the wire, and who follows them."""
+
+
+class Monitor(Applying):
+    """Follows the threads of one log or one running system.
+
+    Args:
+        protocol: name of the protocol of messages that name none; ``fipa-request`` if not given.
+        profile: ``fipa``, ``jade`` or ``strict``: how implementations read the specifications.
+        delivery: ``total``, ``fifo`` or ``unordered``; None takes what each protocol says.
+        authority: who may order whom: ``{"director": ["intern"]}``; None: nobody asks.
+        ttl: seconds after which what has no deadline expires (a policy: nobody agreed to it).
+        platforms: agents that may report the failure of others.
+        find: gives the protocol of a name; the shipped ones if not given.
+        wire: options of the trackers of A2A and MCP.
+        on_finding, on_closed: called with each finding, and with each obligation that got its final status.
+
+    Attributes:
+        messages, tagged: how many were seen, and how many carried an act.
+        last: what was found in the message seen last.
+        violations, warnings: roots only; what follows from an earlier fault is not counted.
+        now: latest time in the log.
+        backwards: how often the clock ran backwards, and the first ids where it did.
+    """
+
+    def __init__(
+        self,
+        *,
+        protocol: str | Protocol = "fipa-request",
+        profile: str = FIPA,
+        delivery: str | None = None,
+        authority: Mapping[str, Collection[str]] | None = None,
+        ttl: float | None = None,
+        platforms: Collection[str] = ("ams", "df"),
+        find: Callable[[str, str], Protocol] | None = None,
+        wire: Mapping[str, Any] | None = None,
+        on_finding: Callable[[Finding], None] | None = None,
+        on_closed: OnClosed | None = None,
+    ) -> None:
+        super().__init__(Book(on_closed, ttl=ttl), delivery, on_finding)
+        self.profile = profile
+        self.authority = authority
+        self.platforms = frozenset(platforms)
+        self.messages = 0
+        self.tagged = 0
+        self.threads = 0
+        self.now = float("-inf")
+        self.backwards = 0
+        self.backwards_at: list[str] = []
+        self.default = protocol.name if isinstance(protocol, Protocol) else protocol
+        self._given = {protocol.name: protocol} if isinstance(protocol, Protocol) else {}
+        self._find = find
+        self._tables: dict[str, Table] = {}
+        self._ids = Seen()
+        self._open: dict[str, Conversation] = {}
+        self._astray: dict[str, Conversation] = {}
+        self._closed: dict[str, Conversation] = {}
+        self._long_closed: Digests | None = None
+        self._wire_options = dict(wire or {})
+        self.trackers: dict[str, Any] = {}
+
+    def see(self, m: Message) -> str:
+        """Judge ``m`` and return its verdict; what is to be said about it is in :attr:`last`.
+
+        Returns:
+            ``ok``, ``illegal``, ``no-title``, ``void``, ``late``, ``duplicate``, ``untagged`` or ``held``.
+
+        Raises:
+            LogError: a typed message without a thread, two protocols in one thread, or a protocol that nobody knows.
+                The message has then changed nothing.
+        """
+        act, thread, name = m.act, m.thread, m.protocol
+        if name is not None and (name in WIRE or name in self.trackers):
+            return self._on_the_wire(m, name)
+        if act is None:
+            return self._untagged(m)
+        if thread is None:
+            raise LogError(
+                f"The message {m.id!r} has an act and no thread.", line=m.line, next_step="Give it a `thread`."
+            )
+        conversation = self._open.get(thread)
+        if name is not None:
+            if conversation is None:
+                self._table(name, m.line)
+            elif name != conversation.table.name and not conversation.table.has_sub:
+                raise LogError(
+                    f"The thread {thread!r} follows {conversation.table.name}, and here {name}.",
+                    line=m.line,
+                    next_step="A thread has one protocol; give the other one a thread of its own.",
+                )
+        self._count(m)
+        self.tagged += 1
+        if self.last:
+            self.last = ()
+        if not self._ids.add(m.id):
+            return self.say(m, DUPLICATE, "id", INFO, f"{thread}: the id {m.id} was used before")
+        if not m.receivers:
+            return self.say(m, VOID, "receiver", VIOLATION, f"{thread}: {act} to nobody", party=m.sender)
+        if act in _PROMISES and (whose := _doer(m)) is not None:
+            return self.say(m, VOID, "deed", VIOLATION, wording.anothers_deed(m, whose, thread), party=m.sender)
+        if m.supersedes is not None:
+            self.book.leave_behind(m)
+        if conversation is None:
+            return self._begin(m, thread)
+        machine = conversation.only
+        if machine is not None and len(m.receivers) == 1 and (machine.partner in (m.sender, m.receivers[0])):
+            verdict = self.judge(conversation, machine, m)
+        else:
+            verdict = self._among_many(conversation, m)
+        if self.closing:
+            self._close_if_ended(conversation)
+        return verdict
+
+    def finish(self, as_of: float | None = None, *, closed: bool = False, unreadable: tuple[int, ...] = ()) -> None:
+        """End of the log: give every open obligation its status, and every held message its verdict.
+
+        Args:
+            as_of: time by which deadlines are judged; the latest time in the log if not given.
+            closed: the conversations are known to be over.
+            unreadable: lines that could not be read.
+        """
+        if as_of is None and self.now != float("-inf"):
+            as_of = self.now
+        self.final = True
+        for threads in (self._open, self._astray, self._closed):
+            for conversation in list(threads.values()):
+                self.let_go(conversation)
+        for tracker in self.trackers.values():
+            for finding in tracker.finish():
+                self.found(finding)
+        if self.profile == "jade" and as_of is not None:
+            self._reject_by_silence(as_of)
+        self.book.finish(as_of, closed=closed, unreadable=unreadable)
+
+    def threads_seen(self) -> int:
+        """How many threads began, tasks and requests on the wire included."""
+        return self.threads + sum(getattr(tracker, "threads", 0) for tracker in self.trackers.values())
+
+    def overdue(self, now: float) -> list[Obligation]:
+        """What is past its deadline at ``now``, in seconds since 1970-01-01 UTC."""
+        return self.book.overdue(now)
+
+    def holders(self, thread: str) -> list[str]:
+        """Who owes a performance in ``thread`` now: who holds this task."""
+        return [owed.debtor for owed in self.book.open_ones() if owed.thread == thread and owed.kind == "performance"]
+
+    def _count(self, m: Message) -> None:
+        self.messages += 1
+        self.book.seq = self.messages
+        at = m.at
+        if at is not None:
+            if at >= self.now:
+                self.now = at
+            else:
+                self.backwards += 1
+                if len(self.backwards_at) < 20:
+                    self.backwards_at.append(m.id)
+
+    def _untagged(self, m: Message) -> str:
+        self._count(m)
+        self.last = ()
+        conversation = self._open.get(m.thread) if m.thread is not None else None
+        if conversation is not None:
+            for machine in conversation.machines():
+                for owed in machine.owed:
+                    if owed.debtor == m.sender:
+                        owed.untagged = m.id
+        return UNTAGGED
+
+    def _on_the_wire(self, m: Message, name: str) -> str:
+        self._count(m)
+        self.tagged += m.act is not None
+        tracker = self.trackers.get(name)
+        if tracker is None:
+            import importlib
+
+            module, attribute = WIRE[name].split(":")
+            tracker = getattr(importlib.import_module(module), attribute)(self.book, self._wire_options)
+            self.trackers[name] = tracker
+        said = tracker.see(m)
+        if said is OK:
+            self.last = ()
+            return OK
+        self.last = ()
+        verdict = OK
+        for finding in said:
+            self.found(finding)
+            if _WORST.get(finding.verdict, 0) > _WORST.get(verdict, 0):
+                verdict = finding.verdict
+        return verdict
+
+    def _table(self, name: str, line: int = 0) -> Table:
+        table = self._tables.get(name)
+        if table is None:
+            table = self._tables[name] = Table(self._protocol(name, line))
+        return table
+
+    def _protocol(self, name: str, line: int) -> Protocol:
+        if name in self._given:
+            return self._given[name]
+        if self._find is not None:
+            return self._find(name, self.profile)
+        from dissensus.say.protocol_file import shipped, shipped_protocol
+
+        if name not in shipped():
+            raise LogError(
+                f"No protocol is called {name!r}.",
+                line=line,
+                next_step="`dissensus protocol list` shows the shipped ones; give the file of another with --protocol.",
+            )
+        return shipped_protocol(name, self.profile)
+
+    def _begin(self, m: Message, thread: str) -> str:
+        """The first message of a thread, or one of a thread that is closed or never began well."""
+        conversation = self._closed.get(thread)
+        if conversation is not None:
+            return self._after_the_end(conversation, m)
+        if self._long_closed is not None and self._long_closed.get(digest(thread)) is not None:
+            says = f"{thread}: {m.act} is not legal in state closed"
+            return self.say(m, ILLEGAL, "state", VIOLATION, says, party=m.sender)
+        table = self._table(m.protocol or self.default, m.line)
+        conversation = self._astray.get(thread)
+        if m.act in table.starters and (conversation is None or m.sender == conversation.starter):
+            if conversation is None:
+                conversation = Conversation(thread, table, m.sender)
+            self.threads += 1
+            self._join(conversation, m)
+            verdict = self._among_many(conversation, m)
+            if any(machine.place is not table.start for machine in conversation.machines()):
+                self._astray.pop(thread, None)
+                self._open[thread] = conversation
+                if conversation.held:
+                    self.release(conversation)
+                if self.closing:
+                    self._close_if_ended(conversation)
+            else:
+                self.threads -= 1
+                self._go_astray(thread, conversation)
+            return verdict
+        if conversation is None:
+            back = (m.act or "", PARTNER) in table.where_to or m.act not in table.starters
+            starter, partner = (m.receivers[0], m.sender) if back else (m.sender, m.receivers[0])
+            conversation = Conversation(thread, table, starter)
+            conversation.add(Machine(partner, table.start))
+            self._go_astray(thread, conversation)
+        return self._among_many(conversation, m)
+
+    def _go_astray(self, thread: str, conversation: Conversation) -> None:
+        self._astray[thread] = conversation
+        if len(self._astray) > CLOSED_KEPT:
+            gone = self._astray.pop(next(iter(self._astray)))
+            self.let_go(gone)
+
+    def _after_the_end(self, conversation: Conversation, m: Message) -> str:
+        """A message to a closed thread: a further partner of a call, a duplicate, or illegal."""
+        table = conversation.table
+        anew = table.many and m.sender == conversation.starter and m.act in table.starters
+        if anew and not any(conversation.of(receiver) for receiver in m.receivers):
+            del self._closed[conversation.thread]
+            self._open[conversation.thread] = conversation
+            return self._among_many(conversation, m)
+        return self._among_many(conversation, m)
+
+    def _join(self, conversation: Conversation, m: Message) -> None:
+        """A machine for each receiver who has none."""
+        for receiver in m.receivers:
+            if conversation.of(receiver) is None:
+                conversation.add(Machine(receiver, conversation.table.start))
+        if m.reply_to is not None:
+            conversation.reply_to = m.reply_to
+
+    def _among_many(self, conversation: Conversation, m: Message) -> str:
+        """Find the machines that ``m`` concerns, and judge it in each."""
+        if m.sender == conversation.starter:
+            table = conversation.table
+            if m.act in table.starters and table.many:
+                self._join(conversation, m)
+            found = [machine for receiver in m.receivers if (machine := conversation.of(receiver)) is not None]
+        else:
+            mine = conversation.of(m.sender)
+            found = [mine] if mine is not None else []
+            if conversation.table.has_sub and not (mine is not None and conversation.starter in m.receivers):
+                verdict = self.aside(conversation, m)
+                if verdict is not None:
+                    return verdict
+        if not found:
+            found = self._nearest(conversation, m)
+        verdict = OK
+        for machine in found:
+            here = self.judge(conversation, machine, m)
+            if _WORST[here] > _WORST[verdict]:
+                verdict = here
+        return verdict
+
+    @staticmethod
+    def _nearest(conversation: Conversation, m: Message) -> list[Machine]:
+        """The one machine to judge a stranger's message by: its receiver's, else the first where its act is legal."""
+        machines = conversation.machines()
+        for machine in machines:
+            if machine.partner in m.receivers:
+                return [machine]
+        for machine in machines:
+            if m.act in machine.place.steps:
+                return [machine]
+        return machines[:1]
+
+    def permitted(self, sender: str, receiver: str) -> bool:
+        """Whether ``sender`` may order ``receiver`` about."""
+        return self.authority is None or receiver in self.authority.get(sender, ())
+
+    def _close_if_ended(self, conversation: Conversation) -> None:
+        self.closing = False
+        thread = conversation.thread
+        if thread not in self._open or not conversation.ended():
+            return
+        del self._open[thread]
+        self._closed[thread] = conversation
+        if len(self._closed) > CLOSED_KEPT:
+            oldest = next(iter(self._closed))
+            self.let_go(self._closed.pop(oldest))
+            if self._long_closed is None:
+                self._long_closed = Digests()
+            self._long_closed.put(digest(oldest))
+
+    def _reject_by_silence(self, as_of: float) -> None:
+        """Under ``jade``, a decision that did not come in time counts as a rejection: the offer is released."""
+        late = {(owed.thread, owed.sub, owed.opened_by) for owed in self.book.overdue(as_of) if owed.kind == DECISION}
+        for owed in self.book.open_ones():
+            if owed.kind == OFFER and (owed.thread, owed.sub, owed.opened_by) in late:
+                self.book.end(owed, RELEASED, reason="no decision in time")
+
+
+def _doer(m: Message) -> str | None:
+    """Whose deed ``m`` promises, where it says so and that is not its sender's."""
+    whose = m.about
+    if whose is None and type(m.content) is dict:
+        whose = m.content.get("actor")
+    return whose if isinstance(whose, str) and whose != m.sender else None

@@ -1,0 +1,142 @@
+"""Our own message log: one JSON object per line, with the fields of :class:`~dissensus.say.message.Message`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from dissensus.errors import UnknownAct
+from dissensus.say.acts import ACTS, normalise
+from dissensus.say.message import FIELD, Message
+from dissensus.say.readers.base import Item, Options, Reader, Skipped, Source
+
+
+class _Line(msgspec.Struct, gc=False):
+    sender: str
+    id: str | int | None = None
+    act: str | None = None
+    receivers: tuple[str, ...] | str = ()
+    thread: str | int | None = None
+    protocol: str | None = None
+    reply_with: str | None = None
+    in_reply_to: str | None = None
+    reply_to: str | None = None
+    reply_by: datetime | float | None = None
+    content: Any = None
+    content_type: str | None = None
+    language: str | None = None
+    encoding: str | None = None
+    ontology: str | None = None
+    about: str | None = None
+    at: datetime | float | None = None
+    tag_source: str = FIELD
+    tag_confidence: float = 1.0
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+
+
+def read(source: Source, options: Options) -> Iterator[Item]:
+    """Messages of a log of ours, line by line."""
+    skipped: list[Skipped] = []
+    for number, raw in source.lines(skip=skipped.append if options.lenient else None):
+        yield from skipped
+        skipped.clear()
+        try:
+            yield _message(raw, number)
+        except (msgspec.MsgspecError, UnicodeDecodeError, UnknownAct, ValueError, RecursionError) as error:
+            why = _why(error, raw)
+            if not options.lenient:
+                step = error.next_step if isinstance(error, UnknownAct) else ""
+                raise source.wrong(number, why, next_step=step) from None
+            yield Skipped(number, why)
+    yield from skipped
+
+
+def _message(raw: bytes, number: int) -> Message:
+    line = _decode(raw)
+    act, content_type, name = line.act, line.content_type, None
+    if act is not None and act not in ACTS:
+        name = act
+        act, content_type = normalise(act, content_type)
+    at = None if line.at is None else _time(line.at)
+    by = line.reply_by
+    if by is None:
+        deadline = None
+    elif isinstance(by, datetime):
+        deadline = _time(by)
+    elif at is not None:
+        deadline = at + by
+    else:
+        raise ValueError("`reply_by` counts seconds after `at`, and the line has no `at`")
+    return Message(
+        id=f"{number}" if line.id is None else f"{line.id}",
+        sender=line.sender,
+        receivers=(line.receivers,) if isinstance(line.receivers, str) else line.receivers,
+        act=act,
+        thread=line.thread if line.thread is None or isinstance(line.thread, str) else f"{line.thread}",
+        protocol=line.protocol,
+        reply_with=line.reply_with,
+        in_reply_to=line.in_reply_to,
+        reply_to=line.reply_to,
+        reply_by=deadline,
+        content=line.content,
+        content_type=content_type,
+        language=line.language,
+        encoding=line.encoding,
+        ontology=line.ontology,
+        about=line.about,
+        at=at,
+        line=number,
+        tag_source=line.tag_source,
+        tag_confidence=line.tag_confidence,
+        name=name,
+    )
+
+
+def _time(value: datetime | float) -> float:
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    return float(value)
+
+
+def _why(error: Exception, raw: bytes) -> str:
+    if isinstance(error, UnknownAct):
+        return error.message
+    if isinstance(error, UnicodeDecodeError) or "UTF-8" in str(error) or "utf-8" in str(error):
+        return "The line is not UTF-8."
+    if isinstance(error, msgspec.ValidationError):
+        return f"This is no message: {error}."
+    if isinstance(error, msgspec.DecodeError):
+        cut = not raw.rstrip().endswith(b"}")
+        return f"The line breaks off: {error}." if cut else f"The line is no JSON: {error}."
+    return f"This is no message: {error}."
+
+
+def _recognise(source: Source) -> float:
+    head = source.head()
+    first = head.lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n", 1)[0]
+    try:
+        data = msgspec.json.decode(first)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return 0.0
+    if not isinstance(data, dict) or not isinstance(data.get("sender"), str) or "receivers" not in data:
+        return 0.0
+    return 0.95 if "act" in data else 0.7
+
+
+READER = Reader(
+    name="own",
+    title="dissensus message log (JSON lines)",
+    recognise=_recognise,
+    read=read,
+    looks_for='lines with "sender", "receivers" and "act"',
+    mapping={
+        "act": "one of the 22 acts, a KQML performative or a known variant; absent: untagged",
+        "receivers": "a list of names, or one name",
+        "at, reply_by": "ISO 8601 (without a zone: UTC) or seconds since 1970; reply_by as a number: seconds after at",
+    },
+)
