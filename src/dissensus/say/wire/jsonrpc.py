@@ -78,7 +78,7 @@ class Call(msgspec.Struct, gc=False, kw_only=True):
         id: as it stands in the request.
         method: of the request.
         asker: who asked.
-        message, line: the message of the request.
+        message, line, at: the message of the request. ``seq``, its place among the messages, is for the tracker to set.
         stream: whether many answers may come.
         answers: how many have come.
         owed: the obligation to answer; None if the request was discarded or asks for nothing.
@@ -90,6 +90,8 @@ class Call(msgspec.Struct, gc=False, kw_only=True):
     asker: str
     message: str
     line: int = 0
+    seq: int = 0
+    at: float | None = None
     stream: bool = False
     answers: int = 0
     owed: Obligation | None = None
@@ -142,8 +144,17 @@ def declared_by_error(code: int | None) -> tuple[str, str]:
     return "refuse", REFUSED
 
 
-def finding(m: Message, fault: Fault, *, party: str | None = None, thread: str | None = None) -> Finding:
-    """``fault`` said about ``m``; at fault is its sender unless ``party`` says otherwise."""
+def finding(
+    m: Message,
+    fault: Fault,
+    *,
+    party: str | None = None,
+    thread: str | None = None,
+    caused_by: str | None = None,
+    state: str = "",
+    seq: int = 0,
+) -> Finding:
+    """``fault`` said about ``m``; at fault is its sender unless ``party`` says otherwise. ``seq``: place of ``m``."""
     return Finding(
         id=m.id,
         verdict=fault.verdict,
@@ -152,9 +163,11 @@ def finding(m: Message, fault: Fault, *, party: str | None = None, thread: str |
         line=m.line,
         thread=thread if thread is not None else m.thread,
         party=m.sender if party is None else party,
+        caused_by=caused_by,
         says=fault.says,
         act=m.act,
-        seq=m.seq,
+        state=state,
+        seq=seq,
         at=m.at,
         where=m.where,
         remedy="discard" if fault.verdict in (ILLEGAL, NO_TITLE, VOID) else "",
@@ -188,7 +201,9 @@ class Calls:
     def ask(self, m: Message, rpc: dict[str, Any], *, asker: str, stream: bool = False) -> tuple[Call, Fault | None]:
         """Register the request ``rpc``. With a fault the call exists too, so that its answer is no orphan."""
         self.asked = True
-        call = Call(id=rpc.get("id"), method=rpc["method"], asker=asker, message=m.id, line=m.line, stream=stream)
+        call = Call(
+            id=rpc.get("id"), method=rpc["method"], asker=asker, message=m.id, line=m.line, at=m.at, stream=stream,
+        )  # fmt: skip
         key = _key(asker, call.id)
         fault = None
         same = self._open.get(key)
@@ -263,7 +278,7 @@ class Calls:
 
     def state(self) -> dict[str, Any]:
         """All of it as JSON data; obligations as references into the book."""
-        fields = ("id", "method", "asker", "message", "line", "stream", "answers", "data")
+        fields = ("id", "method", "asker", "message", "line", "seq", "at", "stream", "answers", "data")
         return {
             "unique": self.unique,
             "asked": self.asked,
@@ -312,19 +327,19 @@ class Held:
     __slots__ = ("messages", "off")
 
     def __init__(self) -> None:
-        self.messages: list[Message] = []
+        self.messages: list[tuple[int, Message]] = []
         self.off = False
 
-    def keep(self, m: Message) -> bool:
+    def keep(self, m: Message, seq: int) -> bool:
         """Whether ``m`` was kept; if not, the caller has to take :meth:`release` and then ``m`` as a capture."""
         if self.off or len(self.messages) >= _MOST_HELD:
             self.off = True
             return False
-        self.messages.append(m)
+        self.messages.append((seq, m))
         return True
 
-    def release(self) -> list[Message]:
-        """What was kept, in order; it is forgotten here."""
+    def release(self) -> list[tuple[int, Message]]:
+        """What was kept, in order, each with its place among the messages; it is forgotten here."""
         messages, self.messages = self.messages, []
         return messages
 
@@ -337,7 +352,7 @@ class Held:
         """What :meth:`state` was taken of."""
         held = cls()
         held.off = state["off"]
-        held.messages = msgspec.convert(state["messages"], list[Message])
+        held.messages = msgspec.convert(state["messages"], list[tuple[int, Message]])
         return held
 
 

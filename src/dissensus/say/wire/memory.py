@@ -1,93 +1,75 @@
 """What is over, remembered in a few bytes each: a map from names to small numbers.
 
 Ids of answered requests and final states of tasks must be known for as long as a log lasts, since an answer that comes
-twice is a fault and so is a task that rises again. This takes 9 bytes a slot, with a third to two thirds of the slots
-in use; a dictionary takes ten times as much. Names are kept as 64-bit BLAKE2b digests: among 10 million names the chance
-that any two are confused is below 3 in a million.
+twice is a fault and so is a task that rises again. Up to :data:`EXACT` names a dictionary is kept; beyond that, digests
+of 64 bits (:class:`~dissensus.say.seen.Digests`).
 """
 
 from __future__ import annotations
 
-from array import array
-from base64 import b64decode, b64encode
-from hashlib import blake2b
 from typing import Any, Final
 
-_FIRST: Final = 64
+from dissensus.say.seen import Digests, digest
+
+EXACT: Final = 50_000
+"""Names up to which the names themselves are kept."""
 
 
 class Memory:
-    """Names and the small number (1 to 255) noted for each; a name that was never noted has 0."""
+    """Names and the small number (1 to 65,535) noted for each; a name that was never noted has 0."""
 
-    __slots__ = ("_count", "_keys", "_values")
+    __slots__ = ("_changed", "_digests", "_exact")
 
     def __init__(self) -> None:
-        self._count = 0
-        self._keys = array("Q", bytes(8 * _FIRST))
-        self._values = bytearray(_FIRST)
+        self._exact: dict[str, int] | None = {}
+        self._digests: Digests | None = None
+        self._changed: dict[int, int] = {}
+        """Names noted with one number and later with another, once digests are kept: few, since this is rare."""
 
     def note(self, name: str, value: int) -> None:
         """Note ``value`` for ``name``, in place of what was noted before."""
-        if 3 * self._count >= 2 * len(self._values):
-            self._grow()
-        self._put(_digest(name), value)
+        if self._exact is not None:
+            self._exact[name] = value
+            if len(self._exact) > EXACT:
+                self._digests = Digests(values=True)
+                for each, number in self._exact.items():
+                    self._digests.put(digest(each), number)
+                self._exact = None
+        elif self._digests is not None:
+            key = digest(name)
+            if not self._digests.put(key, value) and self[name] != value:
+                self._changed[key] = value
 
     def __getitem__(self, name: str) -> int:
-        key = _digest(name)
-        return self._values[self._slot(key)]
+        if self._exact is not None:
+            return self._exact.get(name, 0)
+        key = digest(name)
+        if key in self._changed:
+            return self._changed[key]
+        return (self._digests.get(key) or 0) if self._digests is not None else 0
 
     def __contains__(self, name: str) -> bool:
         return self[name] != 0
 
     def __len__(self) -> int:
-        return self._count
-
-    @property
-    def bytes(self) -> int:
-        """Size of the table."""
-        return 9 * len(self._values)
+        if self._exact is not None:
+            return len(self._exact)
+        return self._digests.count if self._digests is not None else 0
 
     def state(self) -> dict[str, Any]:
         """All of it as JSON data."""
-        pairs = [(key, value) for key, value in zip(self._keys, self._values, strict=True) if value]
-        keys = b"".join(key.to_bytes(8, "big") for key, _ in pairs)
-        return {"keys": b64encode(keys).decode(), "values": b64encode(bytes(value for _, value in pairs)).decode()}
+        if self._exact is not None:
+            return {"exact": dict(self._exact)}
+        changed = {str(key): value for key, value in self._changed.items()}
+        return {"digests": self._digests.state() if self._digests is not None else [], "changed": changed}
 
     @classmethod
     def restore(cls, state: dict[str, Any]) -> Memory:
         """The memory that :meth:`state` was taken of."""
         memory = cls()
-        keys, values = b64decode(state["keys"]), b64decode(state["values"])
-        for at, value in enumerate(values):
-            if 3 * memory._count >= 2 * len(memory._values):
-                memory._grow()
-            memory._put(int.from_bytes(keys[8 * at : 8 * at + 8], "big"), value)
+        if "exact" in state:
+            memory._exact = dict(state["exact"])
+        else:
+            memory._exact, memory._digests = None, Digests.restore(state["digests"], values=True)
+            memory._changed = {int(key): value for key, value in state["changed"].items()}
         return memory
-
-    def _slot(self, key: int) -> int:
-        """Where ``key`` is, or the free slot where it belongs."""
-        keys, values = self._keys, self._values
-        mask = len(values) - 1
-        at = key & mask
-        while values[at] and keys[at] != key:
-            at = (at + 1) & mask
-        return at
-
-    def _put(self, key: int, value: int) -> None:
-        at = self._slot(key)
-        self._count += not self._values[at]
-        self._keys[at] = key
-        self._values[at] = value
-
-    def _grow(self) -> None:
-        keys, values = self._keys, self._values
-        self._count = 0
-        self._keys = array("Q", bytes(16 * len(values)))
-        self._values = bytearray(2 * len(values))
-        for key, value in zip(keys, values, strict=True):
-            if value:
-                self._put(key, value)
-
-
-def _digest(name: str) -> int:
-    return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
