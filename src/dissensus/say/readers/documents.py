@@ -1,200 +1,297 @@
-"""Entries of JSON logs, whatever way they are laid out, with the line that each stands in.
+"""JSON out of logs that others wrote: lines and documents, with the line of every part, and what is left of a cut file.
 
-One object a line; one list of objects; objects that are spread over several lines, one after the other (what printing
-exporters write); one object that holds everything. Readers of frameworks' logs share this and decide what an entry is.
-
-Two rules hold in all of them. What is no JSON, or no object where an object must be, is an error with its line (under
-``lenient`` it is skipped and counted). What is an object, but says less than its kind should, is a message without a
-tag: one odd entry must not cost the rest of the log.
+Strict JSON goes through msgspec. What only Python calls JSON (``NaN``, half of a surrogate pair) is read too: programs
+that dump with the standard library write it, and an audit that stops there helps nobody. Such numbers become None,
+such characters U+FFFD.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
-from dissensus.errors import LogError
-from dissensus.say.readers.base import Options, Skipped, Source
-from dissensus.say.readers.times import seconds
+from dissensus.say.readers.base import LONGEST_LINE, Options, Skipped, Source
 
 _BOM: Final = b"\xef\xbb\xbf"
-_TRIES: Final = 3
-"""How often a closing brace in the first column is tried as the end of an object. Objects that are printed without
-indentation have many of them, and trying each would take quadratic time."""
-_JSON_BEGINS: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{|\[\s*(?:[{\[\]]|\Z))")
-_STAMP: Final = re.compile(
-    r"\[?(?P<day>\d{4}-\d\d-\d\d)[ T](?P<clock>\d\d:\d\d:\d\d)(?:[.,](?P<part>\d+))?(?P<zone>Z|[+-]\d\d:?\d\d)?"
-)
+_OTHER_ENCODINGS: Final = (b"\xff\xfe", b"\xfe\xff", b"\x00")
+_MOST_SEEN: Final = 2_000
+"""Most parts of a file's beginning that :func:`find` looks at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One object of a log: its line from 1 (0 within one large document), its place there, and itself."""
-
-    line: int
-    where: str
-    value: dict[str, Any]
-
-
-def entries(source: Source, options: Options) -> Iterator[Entry | Skipped]:
-    """All objects of a JSON log in their order, as a stream where its layout allows that.
+def decode(raw: bytes) -> Any:
+    """The JSON value in ``raw``.
 
     Raises:
-        LogError: what is no object, at its line; nothing is raised under ``lenient`` but for a document that is
-            broken as a whole.
+        ValueError: it is none; the message says why in words for people.
+    """
+    try:
+        return msgspec.json.decode(raw)
+    except RecursionError:
+        raise ValueError("it is nested deeper than any log") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        if raw.startswith(_OTHER_ENCODINGS):
+            raise ValueError("it is not UTF-8") from None
+        try:
+            return _clean(json.loads(raw))
+        except UnicodeDecodeError:
+            raise ValueError("it is not UTF-8") from None
+        except RecursionError:
+            raise ValueError("it is nested deeper than any log") from None
+        except ValueError:
+            why = str(error).removeprefix("JSON is malformed: ")
+            raise ValueError(why[:1].lower() + why[1:]) from None
+
+
+def _clean(value: Any) -> Any:
+    """``value`` without what no JSON holds."""
+    if isinstance(value, dict):
+        return {_clean(key): _clean(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_clean(inner) for inner in value]
+    if isinstance(value, str):
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def json_lines(source: Source, options: Options) -> Iterator[tuple[int, Any] | Skipped]:
+    """Line numbers and values of a file with one JSON value per line.
+
+    Raises:
+        LogError: a line is none, and reading is not lenient.
     """
     skipped: list[Skipped] = []
-    lines = source.lines(skip=skipped.append if options.lenient else None)
-    number, first = next(lines, (0, b""))
-    if not (whole := first.removeprefix(_BOM).strip()):
-        number, first = next(lines, (0, b""))
-        whole = first.strip()
-    if not whole:
+    for number, line in source.lines(skip=skipped.append if options.lenient else None):
         yield from skipped
-        return
-    if _decoded(whole) is not None or whole[-1:] not in (b"{", b"[", b","):
-        yield from _each_line(source, options, number, whole, lines)
-    elif whole == b"{":
-        yield from _spread(source, options, number, whole, lines)
-    else:
-        yield from _objects(source, options, 0, "", source.document())
+        skipped.clear()
+        raw = line.removeprefix(_BOM) if number == 1 else line
+        try:
+            value = decode(raw)
+        except ValueError as error:
+            why = f"This line is no JSON: {error}."
+            if not options.lenient:
+                raise source.wrong(number, why) from None
+            yield Skipped(number, why)
+            continue
+        yield number, value
     yield from skipped
 
 
-def decode_line(source: Source, line: int, raw: bytes | str) -> Any:
-    """The JSON value of one line, or an error that names the line."""
-    try:
-        return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise source.wrong(line, f"This line is no JSON: {error}.") from None
+class Document:
+    """A file that is one JSON document, read whole. Its parts know their lines.
 
+    Under ``lenient``, of a document that breaks off only what is complete is taken: ``cut`` says where it breaks off.
 
-def decode_text(source: Source, line: int, raw: bytes) -> str:
-    """The text of one line, or an error that names the line."""
-    try:
-        return raw.removeprefix(_BOM).decode()
-    except UnicodeDecodeError as error:
-        raise source.wrong(line, f"This line is not encoded as UTF-8: {error.reason}.") from None
+    Args:
+        source, options: what to read, and how.
+        lists: keys of the lists that hold entries. Of a broken document, the entries that are complete are kept.
 
-
-def reason(error: LogError) -> str:
-    """What is wrong, without the place that the error's message begins with."""
-    return error.message.removeprefix(f"{error.path}:{error.line}: ").removeprefix(f"{error.path}: ")
-
-
-def _each_line(
-    source: Source, options: Options, number: int, first: bytes, rest: Iterable[tuple[int, bytes]]
-) -> Iterator[Entry | Skipped]:
-    def every() -> Iterator[tuple[int, bytes]]:
-        yield number, first
-        yield from rest
-
-    for line, raw in every():
-        try:
-            value = decode_line(source, line, raw)
-        except LogError as error:
-            if not options.lenient:
-                raise
-            yield Skipped(line, reason(error))
-            continue
-        yield from _objects(source, options, line, "", value)
-
-
-def _spread(
-    source: Source, options: Options, number: int, first: bytes, rest: Iterable[tuple[int, bytes]]
-) -> Iterator[Entry | Skipped]:
-    """Objects over several lines: each ends at a brace in the first column."""
-    held, begins, tries = [first], number, 0
-    for line, raw in rest:
-        if not held:
-            begins, tries = line, 0
-        held.append(raw)
-        if raw.rstrip().rstrip(b",") == b"}" and raw[:1] == b"}" and tries < _TRIES:
-            tries += 1
-            value = _decoded(b"\n".join(held).strip().rstrip(b","))
-            if value is not None:
-                yield from _objects(source, options, begins, "", value[0])
-                held = []
-    if held:
-        try:
-            value = decode_line(source, begins, b"\n".join(held))
-        except LogError as error:
-            if not options.lenient:
-                raise source.wrong(begins, f"The object that begins here is no JSON, or is cut off.") from None
-            yield Skipped(begins, reason(error))
-        else:
-            yield from _objects(source, options, begins, "", value)
-
-
-def _objects(source: Source, options: Options, line: int, where: str, value: Any) -> Iterator[Entry | Skipped]:
-    if isinstance(value, dict):
-        yield Entry(line, where, value)
-        return
-    if isinstance(value, list) and not where:
-        for index, item in enumerate(value):
-            yield from _objects(source, options, line, f"[{index}]", item)
-        return
-    error = source.wrong(line, f"{where or 'This'} is no JSON object.".strip())
-    if not options.lenient:
-        raise error
-    yield Skipped(line, reason(error), where)
-
-
-def _decoded(raw: bytes) -> tuple[Any] | None:
-    """The value in a tuple, for a JSON null is a value too."""
-    try:
-        return (msgspec.json.decode(raw),)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return None
-
-
-def is_json(head: bytes) -> bool:
-    """Whether a file that begins so can be JSON; a text whose lines begin with ``[2023-…`` is none."""
-    return _JSON_BEGINS.match(head) is not None
-
-
-def has_keys(head: bytes, *keys: str) -> bool:
-    """Whether all these keys stand in the beginning of a JSON file. What is quoted inside a text does not count."""
-    return all(re.search(rb'(?<!\\)"' + re.escape(key.encode()) + rb'"\s*:', head) for key in keys)
-
-
-def has_value(head: bytes, key: str, pattern: str) -> bool:
-    """Whether a key has a string value that matches in the beginning of a JSON file."""
-    return (
-        re.search(rb'(?<!\\)"' + re.escape(key.encode()) + rb'"\s*:\s*"(?:' + pattern.encode() + rb')"', head)
-        is not None
-    )
-
-
-def text(value: Any, otherwise: str = "") -> str:
-    """A name as it stands in a log: a text that is not blank, or a number; else ``otherwise``."""
-    if isinstance(value, str):
-        return value.strip() or otherwise
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return otherwise
-
-
-def table(value: Any) -> dict[str, Any]:
-    """``value`` if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def rows(value: Any) -> list[Any]:
-    """``value`` if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def stamp(prefix: str) -> float | None:
-    """The time that a line of a text log begins with, in seconds since 1970-01-01 UTC; None if with none.
-
-    What loggers write: ``2026-02-21 01:55:13,928``, in brackets or not. Without a zone it is taken as UTC.
+    Raises:
+        LogError: it is no document, and nothing of it can be kept.
     """
-    found = _STAMP.search(prefix)
-    if found is None:
-        return None
-    return seconds(f"{found['day']}T{found['clock']}.{(found['part'] or '0')[:6]}{found['zone'] or ''}")
+
+    def __init__(self, source: Source, options: Options, lists: frozenset[str]) -> None:
+        self.cut: Skipped | None = None
+        self._data = raw = source.whole()
+        self._counted, self._line = 0, 1
+        try:
+            self.value = decode(raw)
+        except ValueError as error:
+            why = f"This is no JSON document: {error}."
+            kept = complete_part(raw.decode("utf-8", "replace"), lists) if options.lenient else None
+            raw = (kept or "").encode()
+            try:
+                self.value = decode(raw)
+            except ValueError:
+                raise source.wrong(self._broken_at(str(error)), why) from None
+            self.cut = Skipped(self._data.count(b"\n") + 1, "The document breaks off; what was complete was read.")
+        self._raw = raw
+
+    def _broken_at(self, message: str) -> int:
+        digits = message.rpartition("(byte ")[2].rstrip(")")
+        return self._data.count(b"\n", 0, int(digits) if digits.isdigit() else len(self._data)) + 1
+
+    def entries(self, *path: str | int) -> Iterator[tuple[int, Any]]:
+        """Lines and values of the list at ``path``; line 0 where it cannot be told. No list: nothing."""
+        value = self.value
+        for step in path:
+            try:
+                value = value[step]
+            except (KeyError, IndexError, TypeError):
+                return
+        if not isinstance(value, list):
+            return
+        lines = self._lines_of(path)
+        for at, inner in enumerate(value):
+            yield (lines[at] if at < len(lines) else 0), inner
+
+    def _lines_of(self, path: tuple[str | int, ...]) -> list[int]:
+        """Lines of the elements of the list at ``path``: each is looked for behind the one before it."""
+        raw, at = self._raw, 0
+        try:
+            for step in path:
+                if isinstance(step, str):
+                    inner = bytes(msgspec.json.decode(raw, type=dict[str, msgspec.Raw])[step])
+                    at += max(raw.find(inner, _after_key(raw, step)), 0)
+                else:
+                    inside, inner = 0, b""
+                    for part in msgspec.json.decode(raw, type=list[msgspec.Raw])[: step + 1]:
+                        inside = raw.find(bytes(part), inside + len(inner))
+                        inner = bytes(part)
+                    at += inside
+                raw = inner
+            return list(self._element_lines(raw, at))
+        except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, RecursionError):
+            return []
+
+    def _element_lines(self, raw: bytes, at: int) -> Iterator[int]:
+        inside = 1
+        for part in msgspec.json.decode(raw, type=list[msgspec.Raw]):
+            element = bytes(part)
+            inside = raw.find(element, inside)
+            yield self._line_at(at + inside)
+            inside += len(element)
+
+    def _line_at(self, offset: int) -> int:
+        if offset < self._counted:
+            self._counted, self._line = 0, 1
+        self._line += self._data.count(b"\n", self._counted, offset)
+        self._counted = offset
+        return self._line
+
+
+def _after_key(raw: bytes, key: str) -> int:
+    """Where to look for the value of ``key``: behind the first place that looks like the key."""
+    found = re.search(rb'"' + re.escape(key.encode()) + rb'"\s*:', raw)
+    return found.end() if found else 0
+
+
+_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:"]|[^\s{}\[\],:"]+', re.DOTALL)
+
+
+def complete_part(text: str, lists: frozenset[str] | None = None) -> str | None:
+    """The longest beginning of a JSON text that ends behind a complete element, with its brackets closed.
+
+    Args:
+        text: a document that breaks off anywhere.
+        lists: only elements of the outermost list and of lists under these keys count; None: of any list or mapping.
+
+    Returns:
+        A text that decodes where ``text`` was well-formed as far as it goes; None if nothing in it is complete.
+    """
+    stack: list[tuple[str, bool]] = []  # what closes it; whether its elements are entries
+    cut, closing = 0, ""
+    key, before = "", ""
+    for token in _TOKEN.finditer(text):
+        word = token.group()
+        if word == '"':  # a text that never ends
+            break
+        if word in "[{":
+            within = word == "[" and (not stack or key in (lists or ()))
+            stack.append(("]" if word == "[" else "}", lists is None or within))
+            key = ""
+        elif word in "]}":
+            if not stack:
+                return None
+            stack.pop()
+            if not stack:
+                return text[: token.end()]
+        elif word == ",":
+            key = ""
+        elif word == ":":
+            key = before.strip('"')
+        before = word
+        if word in "[{]}," and stack and stack[-1][1]:
+            cut = token.start() if word == "," else token.end()
+            closing = "".join(closes for closes, _ in reversed(stack))
+    return text[:cut] + closing if cut else None
+
+
+@lru_cache(maxsize=2)
+def _beginning(head: bytes) -> tuple[bool, tuple[Any, ...]]:
+    raw = head.removeprefix(_BOM)
+    if raw.lstrip()[:1] not in (b"{", b"["):
+        return False, ()
+    found = []
+    lines = raw.split(b"\n")
+    for number, line in enumerate(lines if len(lines) == 1 or raw.endswith(b"\n") else lines[:-1]):
+        if not line.strip():
+            continue
+        try:
+            found.append(decode(line))
+        except ValueError:
+            if number or len(line) < 3:  # a first line may be the rest of one that was cut off
+                break
+        if len(found) == 64:
+            break
+    if found:
+        return True, tuple(found)
+    try:
+        whole = decode(raw)
+    except ValueError:
+        part = complete_part(raw.decode("utf-8", "replace"))
+        try:
+            whole = decode((part or "").encode())
+        except ValueError:
+            return False, ()
+    return False, (whole,)
+
+
+def beginning(source: Source) -> tuple[bool, tuple[Any, ...]]:
+    """What a file begins with: whether it has one JSON value per line, and the first values (one, if a document).
+
+    Of what is longer than the head of the file, the part that is there.
+    """
+    return _beginning(source.head())
+
+
+def is_lines(source: Source) -> bool:
+    """Whether a file has one JSON value per line, rather than being one document laid out over lines.
+
+    Looks at the first two lines: the first may be the rest of one that was cut off.
+    """
+    with source.opens() as stream:
+        for number in range(2):
+            line = stream.readline(LONGEST_LINE).strip().removeprefix(_BOM)
+            try:
+                if isinstance(decode(line), (dict, list)):
+                    return True
+            except ValueError:
+                if number or len(line) < 3:
+                    return False
+    return False
+
+
+def find(value: Any, depth: int = 8) -> Iterator[dict[str, Any]]:
+    """The mappings in ``value``, outer ones first, as deep as ``depth`` and at most some thousands of them."""
+    level, seen = [value], 0
+    for _ in range(depth):
+        below: list[Any] = []
+        for inner in level:
+            seen += 1
+            if seen > _MOST_SEEN:
+                return
+            if isinstance(inner, dict):
+                yield inner
+                below.extend(inner.values())
+            elif isinstance(inner, list):
+                below.extend(inner[:64])
+        level = [inner for inner in below if isinstance(inner, (dict, list))]
+
+
+def bad(source: Source, options: Options, line: int, why: str, where: str = "") -> Skipped:
+    """What to yield for an entry that is wrong.
+
+    Raises:
+        LogError: reading is not lenient.
+    """
+    if not options.lenient:
+        raise source.wrong(line, f"{where}: {why}" if where else why)
+    return Skipped(line, why, where)

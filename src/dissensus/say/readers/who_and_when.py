@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dissensus.say.message import INFERRED, STRUCTURE, Message
-from dissensus.say.readers import entries
+from dissensus.say.readers import documents
 from dissensus.say.readers.asking import PROTOCOL, Asking
 from dissensus.say.readers.base import Aside, Item, Options, Reader, Skipped, Source
 from dissensus.say.readers.times import seconds
@@ -50,7 +50,7 @@ def _marked(role: str) -> tuple[str, str | None]:
 def _recognise(source: Source) -> float:
     if any(_CONSOLE.match(line) for line in source.head().split(b"\n")):
         return 0.9
-    _, values = entries.beginning(source)
+    _, values = documents.beginning(source)
     best = 0.0
     for value in values:
         history = value.get("history") if isinstance(value, dict) else value
@@ -67,9 +67,9 @@ def _recognise(source: Source) -> float:
 
 def _from_documents(source: Source, options: Options) -> Iterator[_Entry | Skipped]:
     """Entries of Who&When documents: one document, or one a line."""
-    if entries.is_lines(source):
+    if documents.is_lines(source):
         number = 0
-        for item in entries.json_lines(source, options):
+        for item in documents.json_lines(source, options):
             if isinstance(item, Skipped):
                 yield item
                 continue
@@ -86,7 +86,7 @@ def _from_documents(source: Source, options: Options) -> Iterator[_Entry | Skipp
             else:
                 yield _Entry("", None, line, "", problem="Neither a history nor an entry of one.")
         return
-    document = entries.Document(source, options, _LISTS)
+    document = documents.Document(source, options, _LISTS)
     value = document.value
     if isinstance(value, dict) and not isinstance(value.get("history"), list):
         raise source.wrong(0, "This document has no list named history.")
@@ -212,7 +212,7 @@ def _read(source: Source, options: Options) -> Iterator[Item]:
             yield entry
         elif entry.problem:
             run.done += 1
-            yield entries.bad(source, options, entry.line, entry.problem, entry.where)
+            yield documents.bad(source, options, entry.line, entry.problem, entry.where)
         elif entry.kind == "another run":
             number += 1
             run = _Run(number)
