@@ -101,6 +101,7 @@ class Document:
         self.cut: Skipped | None = None
         self._data = raw = source.whole()
         self._counted, self._line = 0, 1
+        self._kept: tuple[tuple[str | int, ...], list[tuple[int, bytes]]] | None = None
         try:
             self.value = decode(raw)
         except ValueError as error:
@@ -133,31 +134,38 @@ class Document:
             yield (lines[at] if at < len(lines) else 0), inner
 
     def _lines_of(self, path: tuple[str | int, ...]) -> list[int]:
-        """Lines of the elements of the list at ``path``: each is looked for behind the one before it."""
-        raw, at = self._raw, 0
+        """Lines of the elements of the list at ``path``."""
         try:
-            for step in path:
-                if isinstance(step, str):
-                    inner = bytes(msgspec.json.decode(raw, type=dict[str, msgspec.Raw])[step])
-                    at += max(raw.find(inner, _after_key(raw, step)), 0)
-                else:
-                    inside, inner = 0, b""
-                    for part in msgspec.json.decode(raw, type=list[msgspec.Raw])[: step + 1]:
-                        inside = raw.find(bytes(part), inside + len(inner))
-                        inner = bytes(part)
-                    at += inside
-                raw = inner
-            return list(self._element_lines(raw, at))
-        except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, RecursionError):
+            return [self._line_at(at) for at, _ in self._elements(path)]
+        except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, IndexError, RecursionError):
             return []
 
-    def _element_lines(self, raw: bytes, at: int) -> Iterator[int]:
-        inside = 1
+    def _elements(self, path: tuple[str | int, ...]) -> list[tuple[int, bytes]]:
+        """Places and bytes of the elements of the list at ``path``: each is looked for behind the one before it."""
+        at, raw = self._value(path)
+        found, inside = [], 1
         for part in msgspec.json.decode(raw, type=list[msgspec.Raw]):
             element = bytes(part)
             inside = raw.find(element, inside)
-            yield self._line_at(at + inside)
+            found.append((at + inside, element))
             inside += len(element)
+        return found
+
+    def _value(self, path: tuple[str | int, ...]) -> tuple[int, bytes]:
+        """Place and bytes of the value at ``path``."""
+        if not path:
+            return 0, self._raw
+        if isinstance(path[-1], int):
+            return self._listed(path[:-1])[path[-1]]
+        at, raw = self._value(path[:-1])
+        inner = bytes(msgspec.json.decode(raw, type=dict[str, msgspec.Raw])[path[-1]])
+        return at + max(raw.find(inner, _after_key(raw, path[-1])), 0), inner
+
+    def _listed(self, path: tuple[str | int, ...]) -> list[tuple[int, bytes]]:
+        """As :meth:`_elements`; the last list that was asked for is kept, for its elements are asked for one by one."""
+        if self._kept is None or self._kept[0] != path:
+            self._kept = (path, self._elements(path))
+        return self._kept[1]
 
     def _line_at(self, offset: int) -> int:
         if offset < self._counted:
