@@ -45,7 +45,7 @@
       strict: {add: [move], remove: [{in: called, act: inform}], must_correlate: true, delivery: fifo, states: {…}}
 
 ``next: "@resume"`` returns to what a cancel suspended (``include: [cancel]`` writes such a move). ``profile:`` and
-``origin:`` are written by :func:`to_file`, so that a resolved protocol is a file again.
+``origin:`` are written by :func:`~dissensus.say.protocol_data.to_file`, so that a resolved protocol is a file again.
 """
 
 from __future__ import annotations
@@ -195,6 +195,8 @@ class _Builder:
         base, written, said = top.text("profile", FIPA), list(moves), dict(states)
         profiles = top.mapping("profiles", "profiles")
         known = tuple(dict.fromkeys((base, *profiles.data)))
+        if profile == FIPA and FIPA not in known:  # a file that was resolved under another profile
+            profile = base
         if profile not in known and profile not in STANDARD:
             choice = f"It may be: {listed(sorted({*known, *STANDARD}))}."
             raise top.wrong(
