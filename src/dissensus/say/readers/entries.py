@@ -61,7 +61,14 @@ def entries(source: Source, options: Options) -> Iterator[Entry | Skipped]:
     elif whole == b"{":
         yield from _spread(source, options, number, whole, lines)
     else:
-        yield from _objects(source, options, 0, "", source.document())
+        try:
+            whole_file = source.document()
+        except LogError:
+            if not options.lenient:
+                raise
+            yield from _each_line(source, options, number, whole, lines)
+        else:
+            yield from _objects(source, options, 0, "", whole_file)
     yield from skipped
 
 
@@ -84,6 +91,14 @@ def decode_text(source: Source, line: int, raw: bytes) -> str:
 def reason(error: LogError) -> str:
     """What is wrong, without the place that the error's message begins with."""
     return error.message.removeprefix(f"{error.path}:{error.line}: ").removeprefix(f"{error.path}: ")
+
+
+def refuse(source: Source, options: Options, line: int, message: str, where: str = "") -> Skipped:
+    """What to do with an entry that cannot be read: raise the error, or, under ``lenient``, say that it is skipped."""
+    full = f"{where} {message}" if where else f"{message[:1].upper()}{message[1:]}"
+    if not options.lenient:
+        raise source.wrong(line, full)
+    return Skipped(line, full, where)
 
 
 def _each_line(
@@ -124,7 +139,7 @@ def _spread(
             value = decode_line(source, begins, b"\n".join(held))
         except LogError as error:
             if not options.lenient:
-                raise source.wrong(begins, f"The object that begins here is no JSON, or is cut off.") from None
+                raise source.wrong(begins, "The object that begins here is no JSON, or is cut off.") from None
             yield Skipped(begins, reason(error))
         else:
             yield from _objects(source, options, begins, "", value)
@@ -138,10 +153,7 @@ def _objects(source: Source, options: Options, line: int, where: str, value: Any
         for index, item in enumerate(value):
             yield from _objects(source, options, line, f"[{index}]", item)
         return
-    error = source.wrong(line, f"{where or 'This'} is no JSON object.".strip())
-    if not options.lenient:
-        raise error
-    yield Skipped(line, reason(error), where)
+    yield refuse(source, options, line, "is no JSON object." if where else "this is no JSON object.", where)
 
 
 def _decoded(raw: bytes) -> tuple[Any] | None:
