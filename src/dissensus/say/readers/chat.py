@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from dissensus.say.message import Message
 from dissensus.say.readers import documents
 from dissensus.say.readers.base import Aside, Item, Options, Reader, Skipped, Source
-from dissensus.say.readers.calls import Calls
-from dissensus.say.readers.chat_items import Call, Nothing, Part, Result, Text, is_entry, parts_of
+from dissensus.say.readers.chat_items import Call, Result, is_entry, parts_of
+from dissensus.say.readers.chatting import Chat
 from dissensus.say.readers.times import seconds
 
 _FIRST: Final = (
@@ -24,6 +23,7 @@ _THEN: Final = ("output", "response", "choices")
 """Keys that lead to what was said in answer."""
 _WRAPS: Final = ("message", "payload", "item", "msg")
 """Keys under which a line of a transcript keeps its entry."""
+_TIMES: Final = ("timestamp", "created_at", "created", "ts", "at")
 _SESSIONS: Final = ("session_id", "sessionId", "thread_id", "conversation_id", "run_id")
 _LISTS: Final = frozenset((*_FIRST, *_THEN))
 _DEEPEST: Final = 6
@@ -31,90 +31,19 @@ _DEEPEST: Final = 6
 Path = tuple[str | int, ...]
 
 
-class _Chat:
-    """One conversation, entry by entry."""
-
-    def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
-        self.calls = Calls(prefix)
-        self.assistant = "assistant"
-        self.user = "user"
-        self.count = 0
-        self.last_asked = "assistant"
-
-    def items(self, value: Any, line: int, where: str) -> Iterator[Message | Aside]:
-        """The messages of one entry. Raises ValueError where it is none."""
-        at, entry = self._unwrap(value)
-        if entry is None:
-            kind = value.get("type") if isinstance(value, dict) else None
-            if not isinstance(kind, str):
-                raise ValueError("This is no entry of a chat.")
-            self.count += 1
-            yield Aside(kind[:40], line, where)
-            return
-        parts = parts_of(entry)
-        name = f"{self.prefix}m{self.count}"
-        self.count += 1
-        place: dict[str, Any] = {"line": line, "where": where, "at": at}
-        speaker = next((part.speaker for part in parts if isinstance(part, Text)), "")
-        if not speaker or entry.get("role") not in ("assistant", "model"):
-            named = entry.get("name")
-            speaker = named if isinstance(named, str) and named and entry.get("role") == "assistant" else self.assistant
-        several = sum(not isinstance(part, Nothing) for part in parts) > 1
-        with_call = next((part for part in parts if isinstance(part, Call)), None)
-        number = 0
-        for part in parts:
-            if isinstance(part, Nothing):
-                yield Aside(part.kind, line, where)
-                continue
-            if isinstance(part, Text) and with_call is not None:
-                continue  # said with the call, and kept with it
-            text = next((other.content for other in parts if isinstance(other, Text)), None)
-            own_name = f"{name}.{number}" if several and (number or with_call is None) else name
-            number += 1
-            yield self._message(part, own_name, speaker, text if part is with_call else None, place)
-
-    def _unwrap(self, value: Any) -> tuple[float | None, dict[str, Any] | None]:
-        """The entry in ``value``, and its time; transcripts wrap entries once or twice."""
-        at = None
-        for _ in range(3):
-            if not isinstance(value, dict):
-                return at, None
-            for key in ("timestamp", "created_at", "created", "ts", "at"):
-                at = seconds(value[key]) if at is None and key in value else at
-            if value.get("role") is not None or is_entry(value):
-                return at, value
-            inner = next((value[key] for key in _WRAPS if isinstance(value.get(key), dict)), None)
-            if inner is None:
-                return at, value if isinstance(value.get("type"), str) and "type" in value else None
-            value = inner
-        return at, None
-
-    def _message(self, part: Part, name: str, speaker: str, text: Any, place: dict[str, Any]) -> Message:
-        if isinstance(part, Call):
-            caller = {"user": self.user, "assistant": speaker}.get(part.caller, part.caller) or speaker
-            content = part.arguments if not text else {"arguments": part.arguments, "text": text}
-            self.last_asked = caller
-            return self.calls.call(name, caller, part.tool, part.id, content, **place)
-        if isinstance(part, Result):
-            return self.calls.result(
-                name, part.tool, part.id, part.content, failed=part.failed, caller=self.last_asked, **place
-            )
-        if not isinstance(part, Text):
-            raise TypeError(part)
-        from_agent = part.role in ("assistant", "model")
-        if from_agent:
-            self.assistant = part.speaker
-        elif part.role == "user":
-            self.user = part.speaker
-        return Message(
-            id=name,
-            sender=part.speaker,
-            receivers=(self.user if from_agent else self.assistant,),
-            thread=f"{self.prefix}chat",
-            content=part.content,
-            **place,
-        )
+def _unwrapped(value: Any) -> tuple[float | None, Any]:
+    """The time of an entry and the entry itself; lines of transcripts wrap it once or twice."""
+    at = None
+    for _ in range(3):
+        if not isinstance(value, dict):
+            break
+        for key in _TIMES:
+            at = seconds(value[key]) if at is None and key in value else at
+        inner = next((value[key] for key in _WRAPS if isinstance(value.get(key), dict)), None)
+        if value.get("role") is not None or is_entry(value) or inner is None:
+            break
+        value = inner
+    return at, value
 
 
 def _wraps_entry(value: Any) -> bool:
@@ -182,14 +111,14 @@ def _likeness(entry: Any) -> float:
 
 def _read(source: Source, options: Options) -> Iterator[Item]:
     made = 0
-    sessions: dict[Any, _Chat] = {}
+    sessions: dict[Any, Chat] = {}
     if not documents.is_lines(source):
         document = documents.Document(source, options, _LISTS)
         chats = _chats(document.value)
         if not chats:
             raise source.wrong(0, "This document holds no chat: no list of entries with a role.")
         for number, paths in enumerate(chats):
-            chat = _Chat(f"r{number}:" if len(chats) > 1 else "")
+            chat = Chat(f"r{number}:" if len(chats) > 1 else "")
             for path in paths:
                 inner = _at(document.value, path)
                 listed = document.entries(*path) if isinstance(inner, list) else iter([(0, inner)])
@@ -209,11 +138,11 @@ def _read(source: Source, options: Options) -> Iterator[Item]:
             session = next((value[key] for key in _SESSIONS if key in value), None) if isinstance(value, dict) else None
             session = session if isinstance(session, (str, int)) else None
             if session not in sessions:
-                sessions[session] = _Chat(f"r{made}:" if made else "")
+                sessions[session] = Chat(f"r{made}:" if made else "")
                 made += 1
             yield from _one(sessions[session], value, line, "", source=source, options=options)
         for paths in chats:
-            chat = _Chat(f"r{made}:" if made or len(chats) > 1 else "")
+            chat = Chat(f"r{made}:" if made or len(chats) > 1 else "")
             made += 1
             for path in paths:
                 inner = _at(value, path)
@@ -222,13 +151,20 @@ def _read(source: Source, options: Options) -> Iterator[Item]:
                     yield from _one(chat, entry, line, where, source=source, options=options)
 
 
-def _one(chat: _Chat, entry: Any, line: int, where: str, *, source: Source, options: Options) -> Iterator[Item]:
+def _one(chat: Chat, value: Any, line: int, where: str, *, source: Source, options: Options) -> Iterator[Item]:
+    """The messages of one entry."""
+    at, entry = _unwrapped(value)
     try:
-        items = list(chat.items(entry, line, where))
+        if not isinstance(entry, dict):
+            raise ValueError("An entry has to be a mapping.")  # noqa: TRY004, TRY301 - a fault of the log
+        parts = parts_of(entry)
     except ValueError as error:
         yield documents.bad(source, options, line, str(error), where)
         return
-    for item in items:
+    name = entry.get("name")
+    by_agent = entry.get("role") in ("assistant", "model")
+    speaker = name if by_agent and isinstance(name, str) else "assistant" if by_agent else None
+    for item in chat.turn(parts, speaker, line=line, where=where, at=at):
         if isinstance(item, Aside):
             options.aside(item)
         else:

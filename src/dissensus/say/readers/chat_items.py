@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 ROLES: Final = frozenset({"assistant", "developer", "function", "model", "system", "tool", "user"})
+_SAYS: Final = ("content", "tool_calls", "function_call", "parts", "tool_call_id")
 _RESULT_ROLES: Final = ("function", "tool")
 _SERVER_SIDE: Final = (
     "code_interpreter_call", "file_search_call", "image_generation_call", "mcp_call", "web_search_call",
@@ -40,7 +41,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Somebody says something."""
+    """Somebody says something: the ``role`` is ``user``, ``assistant``, ``system`` or ``developer``."""
 
     role: str
     speaker: str
@@ -83,9 +84,7 @@ def is_entry(value: Any) -> bool:
     if _kind(value).endswith(("_call", "_call_output")):
         return "call_id" in value or "id" in value or "name" in value
     role = value.get("role")
-    return isinstance(role, str) and role in ROLES and any(
-        key in value for key in ("content", "tool_calls", "function_call", "parts", "tool_call_id")
-    )  # fmt: skip
+    return isinstance(role, str) and role in ROLES and any(key in value for key in _SAYS)
 
 
 def parts_of(entry: dict[str, Any]) -> list[Part]:
@@ -98,14 +97,17 @@ def parts_of(entry: dict[str, Any]) -> list[Part]:
     role = entry.get("role")
     if role is None and kind:
         return _item(entry, kind)
+    if role is None and not any(key in entry for key in _SAYS):
+        return [Nothing("no entry")]
     if not isinstance(role, str):
         raise ValueError("An entry has to say whose it is: role.")  # noqa: TRY004 - a fault of the log
     if role in _RESULT_ROLES and not isinstance(entry.get("parts"), list):
         several = entry.get("tool_responses")  # AG2 answers several calls in one entry
         answers = [_tool_message(one) for one in several if isinstance(one, dict)] if isinstance(several, list) else []
         return [*answers] or [_tool_message(entry)]
-    speaker = _text(entry.get("name")) or {"model": "assistant"}.get(role, role)
-    parts: list[Part] = list(_calls(entry))
+    role = "assistant" if role == "model" else role
+    speaker = _text(entry.get("name")) or role
+    parts: list[Part] = list(calls_of(entry))
     blocks = entry.get("parts", entry.get("content"))
     said: list[Any] = []
     for block in blocks if isinstance(blocks, list) else ():
@@ -140,7 +142,8 @@ def _tool_message(entry: dict[str, Any]) -> Result:
     return Result(call_id, _text(entry.get("name")), content, has_failed(entry, content))
 
 
-def _calls(entry: dict[str, Any]) -> list[Call]:
+def calls_of(entry: dict[str, Any]) -> list[Call]:
+    """The calls in ``tool_calls``, or in the older ``function_call``. Raises ValueError where one is none."""
     found = []
     listed = entry.get("tool_calls")
     for call in listed if isinstance(listed, list) else ():
