@@ -14,6 +14,7 @@ import click
 from dissensus.errors import DissensusError
 
 COMMANDS = {
+    "audit": "dissensus.cli.audit:audit",
     "calibrate": "dissensus.cli.calibrate:calibrate",
     "decide": "dissensus.cli.decide:decide",
     "doctor": "dissensus.cli.doctor:doctor",
@@ -28,6 +29,7 @@ COMMANDS = {
 """Name of a command to ``module:attribute``."""
 
 HELP = {
+    "audit": "Say who owes what in a log of messages.",
     "calibrate": "Measure a panel on labelled questions and keep its profile.",
     "decide": "Put a question to a panel and vote.",
     "doctor": "Check this installation.",

@@ -165,6 +165,7 @@ class Reader:
         looks_for: by what it recognises its format, for the error when nothing does: ``lines with "jsonrpc"``.
         mapping: what becomes of what, one entry per line of the documentation's table.
         cannot_tell: what such a log cannot show, for the end of the report, in whole sentences.
+        ids: ``log`` if messages have ids of their own there; ``line`` if they are known by their line only.
     """
 
     name: str
@@ -174,3 +175,4 @@ class Reader:
     looks_for: str
     mapping: Mapping[str, str] = field(default_factory=dict)
     cannot_tell: tuple[str, ...] = ()
+    ids: str = "log"

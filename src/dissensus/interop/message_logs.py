@@ -1,0 +1,254 @@
+"""Audit a file of messages: open it, tell its format, feed the monitor, keep what it says."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from dissensus.errors import LogError
+from dissensus.interop.spool import Spool
+from dissensus.say.audit import Tally, run
+from dissensus.say.message import Message
+from dissensus.say.monitor import Monitor
+from dissensus.say.protocol import FIPA, Protocol
+from dissensus.say.readers.base import Options, Reader, Source
+from dissensus.say.readers.registry import reader_named, recognise
+from dissensus.say.verdicts import Finding, Obligation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditSettings:
+    """How a log is audited.
+
+    Args:
+        format: name of a reader; None: told from the log.
+        protocol: protocol of messages that name none: a shipped name, a file, or a protocol.
+        protocols: files of further protocols that messages may name.
+        profile: ``fipa``, ``jade`` or ``strict``.
+        delivery: ``total``, ``fifo``, ``unordered``, or None: what each protocol says.
+        authority: who may order whom.
+        ttl: seconds after which what has no deadline expires.
+        as_of: time by which deadlines are judged, in seconds since 1970-01-01 UTC; None: the latest in the log.
+        closed: whether the conversations are known to be over.
+        lenient: count and skip what cannot be read.
+        extra: settings of single readers and trackers: ``version``, ``complete``, ``followup``.
+        tagger: tries to tag a message that carries no act.
+    """
+
+    format: str | None = None
+    protocol: str | Protocol | None = None
+    protocols: tuple[str, ...] = ()
+    profile: str = FIPA
+    delivery: str | None = None
+    authority: Mapping[str, Collection[str]] | None = None
+    ttl: float | None = None
+    as_of: float | None = None
+    closed: bool = False
+    lenient: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    tagger: Callable[[Message], Message] | None = None
+
+
+@dataclass(slots=True)
+class AuditReport:
+    """What an audit found. ``findings`` and ``obligations`` may be long; they lie on disk then."""
+
+    log: str
+    settings: AuditSettings
+    tally: Tally
+    findings: Spool[Finding]
+    obligations: Spool[Obligation]
+    protocol: str = ""
+
+    def head(self) -> dict[str, Any]:
+        """The report as JSON data, without the two lists that may be long."""
+        tally = self.tally
+        return {
+            "log": self.log,
+            "format": tally.reader.name,
+            "protocol": self.protocol,
+            "profile": self.settings.profile,
+            "as_of": iso(tally.as_of),
+            "counts": tally.counts(),
+            "tagged_by": dict(sorted(tally.sources.items())),
+            "asides": dict(sorted(tally.asides.items())),
+            "untagged": tally.untagged,
+            "skipped": {
+                "count": tally.skipped_count,
+                "lines": [{"line": one.line, "where": one.where, "why": one.why} for one in tally.skipped],
+            },
+            "clock": {"ran_backwards": tally.backwards, "at": list(tally.backwards_at)},
+            "cannot_tell": list(tally.cannot_tell()),
+        }
+
+    def to_data(self) -> dict[str, Any]:
+        """The whole report as JSON data."""
+        reader = self.tally.reader
+        return self.head() | {
+            "obligations": [obligation_data(owed, reader) for owed in self.obligations],
+            "messages": [finding_data(finding, reader) for finding in self.findings],
+        }
+
+
+def audit_file(
+    path: str | Path, settings: AuditSettings | None = None, *, progress: Callable[[int], Any] | None = None
+) -> AuditReport:
+    """Audit the log at ``path``; ``-`` reads standard input.
+
+    Raises:
+        LogError: it cannot be opened, is none of the formats, or has a line that cannot be read.
+        SpecError: a protocol file is wrong.
+    """
+    settings = settings or AuditSettings()
+    source = open_source(path)
+    reader = reader_named(settings.format) if settings.format else recognise(source)
+    findings, obligations = Spool(Finding), Spool(Obligation)
+    monitor = monitor_for(settings, on_finding=findings.add, on_closed=obligations.add)
+    tally = run(
+        source,
+        reader,
+        monitor,
+        Options(lenient=settings.lenient, protocol=monitor.default, extra=settings.extra),
+        as_of=settings.as_of,
+        closed=settings.closed,
+        tagger=settings.tagger,
+        progress=progress,
+    )
+    return AuditReport(str(path), settings, tally, findings, obligations, monitor.default)
+
+
+def monitor_for(
+    settings: AuditSettings,
+    *,
+    on_finding: Callable[[Finding], None] | None = None,
+    on_closed: Callable[[Obligation], None] | None = None,
+) -> Monitor:
+    """A monitor that follows ``settings``."""
+    from dissensus.say.protocol_file import find_protocol, shipped, shipped_protocol
+
+    given: dict[str, Protocol] = {}
+    for each in settings.protocols:
+        protocol = find_protocol(each, settings.profile)
+        given[protocol.name] = protocol
+    default = settings.protocol or "fipa-request"
+    if not isinstance(default, Protocol):
+        default = given.get(default) or find_protocol(default, settings.profile)
+    given[default.name] = default
+
+    def find(name: str, profile: str) -> Protocol:
+        if name in given:
+            return given[name]
+        if name not in shipped():
+            raise LogError(
+                f"No protocol is called {name!r}.",
+                next_step="`dissensus protocol list` shows the shipped ones; give the file of another with --protocol.",
+            )
+        return shipped_protocol(name, profile)
+
+    return Monitor(
+        protocol=default,
+        profile=settings.profile,
+        delivery=settings.delivery,
+        authority=settings.authority,
+        ttl=settings.ttl,
+        find=find,
+        wire=settings.extra,
+        on_finding=on_finding,
+        on_closed=on_closed,
+    )
+
+
+def open_source(path: str | Path) -> Source:
+    """The log at ``path``; standard input, which cannot be read twice, is read whole.
+
+    Raises:
+        LogError: there is no such file, or it cannot be read.
+    """
+    name = str(path)
+    if name == "-":
+        raw = sys.stdin.buffer.read()
+        return Source("stdin", lambda: io.BytesIO(raw))
+    place = Path(path)
+
+    def opens() -> IO[bytes]:
+        try:
+            return place.open("rb")
+        except OSError as error:
+            why = error.strerror or error
+            raise LogError(f"The log cannot be read: {why}.", path=name, next_step="Check the path.") from None
+
+    if place.is_dir():
+        raise LogError("This is a folder, not a log.", path=name, next_step="Give one file; call it once for each.")
+    opens().close()
+    return Source(name, opens)
+
+
+def iso(at: float | None) -> str | None:
+    """A time in seconds as ISO 8601 in UTC, without a fraction that is zero."""
+    if at is None:
+        return None
+    try:
+        text = datetime.fromtimestamp(at, UTC).isoformat()
+    except (OverflowError, ValueError, OSError):
+        return None
+    return text.replace("+00:00", "Z")
+
+
+def obligation_data(owed: Obligation, reader: Reader) -> dict[str, Any]:
+    """One obligation as JSON data. Where the log has no ids, messages are named by their line."""
+    by_line = reader.ids == "line"
+    return {
+        "thread": owed.thread,
+        "sub": owed.sub or None,
+        "kind": owed.kind,
+        "debtor": owed.debtor,
+        "creditor": owed.creditor,
+        "status": owed.status,
+        "opened_by": owed.opened_line if by_line else owed.opened_by,
+        "closed_by": (owed.closed_line if by_line else owed.closed_by) if owed.closed_by is not None else None,
+        "opened_line": owed.opened_line or None,
+        "closed_line": owed.closed_line or None,
+        "opened_seq": owed.opened_seq,
+        "closed_seq": owed.closed_seq or None,
+        "opened_at": iso(owed.opened_at),
+        "closed_at": iso(owed.closed_at),
+        "deadline": iso(owed.deadline),
+        "deadline_source": owed.deadline_source or None,
+        "late_by_s": owed.late_by_s,
+        "reason": owed.reason or None,
+        "superseded_by": owed.superseded_by,
+        "acknowledged": owed.acknowledged or None,
+        "suspended": owed.suspended,
+        "outside": owed.outside,
+        "protocol": owed.protocol or None,
+        "about": owed.about or None,
+    }
+
+
+def finding_data(finding: Finding, reader: Reader) -> dict[str, Any]:
+    """One finding as JSON data."""
+    return {
+        "id": finding.line if reader.ids == "line" else finding.id,
+        "line": finding.line or None,
+        "seq": finding.seq,
+        "where": finding.where or None,
+        "thread": finding.thread,
+        "sub": finding.sub or None,
+        "verdict": finding.verdict,
+        "rule": finding.rule,
+        "level": finding.level,
+        "party": finding.party or None,
+        "caused_by": finding.caused_by,
+        "says": finding.says,
+        "act": finding.act,
+        "state": finding.state or None,
+        "expected": list(finding.expected),
+        "crossed": list(finding.crossed),
+        "at": iso(finding.at),
+        "remedy": finding.remedy or None,
+    }
