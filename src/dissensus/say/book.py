@@ -117,10 +117,29 @@ class Book:
         self._settle(owed, status)
         return late
 
+    def met(self, owed: Obligation, m: Message) -> None:
+        """Close ``owed``, which is not late, by ``m``: :meth:`close` for the ordinary case, and quicker."""
+        owed.closed_by = m.id
+        owed.closed_line = m.line
+        owed.closed_seq = self.seq
+        owed.closed_at = m.at
+        owed.status = status = FULFILLED if m.tag_source in DECLARED else ANSWERED
+        del self._open[id(owed)]
+        counts = self.counts
+        counts[status] = counts.get(status, 0) + 1
+        if self.on_closed is not None:
+            self.on_closed(owed)
+
     def end(self, owed: Obligation, status: str, *, reason: str = "") -> None:
         """Give ``owed`` its final status without a message that closed it."""
         owed.reason = reason or owed.reason
         self._settle(owed, status)
+
+    def withdraw(self, owed: Obligation) -> None:
+        """Forget ``owed``: the message that opened it turned out later to be one that is discarded."""
+        del self._open[id(owed)]
+        if owed.kind == ANSWER and not owed.outside:
+            self.requests -= 1
 
     def leave_behind(self, m: Message) -> None:
         """Note on the open request that ``m`` supersedes who came in its place. It stays unanswered until the end."""
