@@ -56,7 +56,9 @@ def caption(move: Move) -> Caption:
         terms.append("not if late")
     if move.quiet:
         terms.append("silence is an answer")
-    if move.sub is not None:
+    if move.forwards:
+        terms.append("passes on an answer" if move.forwards == "any" else "passes on an answer, one of each")
+    elif move.sub is not None:
         terms.append("then asks others" if move.sub == "any" else f"then asks others by {move.sub}")
     parties = f"{' or '.join(move.senders)} → {move.receiver}{star}"
     return Caption(f"{move.act}{kinds}", parties, "  ".join(owes), ", ".join(terms), move.senders[0])

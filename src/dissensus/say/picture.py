@@ -53,7 +53,6 @@ class _Card:
 
     source: str
     target: str
-    captions: tuple[Caption, ...]
     lines: tuple[_Line, ...]
     colour: str
 
@@ -103,12 +102,15 @@ def _cards(moves: tuple[Move, ...], colours: Mapping[str, str]) -> tuple[_Card, 
     cards: list[_Card] = []
     for (source, target), captions in between.items():
         lines: list[_Line] = []
+        alike: dict[tuple[str, str, str], list[str]] = {}
         for each in captions:
-            lines.append(_Line(((each.act, BLACK, True), (f"   {each.parties}", BLACK, False)), _ACT))
-            lines += [_line(more, _SMALL, GREY) for more in (each.owes, each.terms) if more]
+            alike.setdefault((each.parties, each.owes, each.terms), []).append(each.act)
+        for (parties, *more), acts in alike.items():
+            lines.append(_Line(((", ".join(acts), BLACK, True), (f"   {parties}", BLACK, False)), _ACT))
+            lines += [_line(text, _SMALL, GREY) for text in more if text]
         senders = {each.sender for each in captions}
         colour = colours.get(captions[0].sender, GREY) if len(senders) == 1 else BLACK
-        cards.append(_Card(source, target, tuple(captions), tuple(lines), colour))
+        cards.append(_Card(source, target, tuple(lines), colour))
     return tuple(cards)
 
 
@@ -141,13 +143,11 @@ class _Drawing:
 def _document(protocol: Protocol, drawing: _Drawing, colours: Mapping[str, str], told: Sequence[str]) -> str:
     states, cards, layout = drawing.states, drawing.cards, drawing.layout
     heads = [_line(title(protocol), _HEAD, BLACK, bold=True)]
-    if protocol.title or protocol.source:
-        heads.append(_line(" · ".join(part for part in (protocol.title, protocol.source) if part), _SMALL, GREY))
     feet = [_of_roles(protocol, colours), _line(LEGEND, _SMALL, GREY)]
     low, high = _bounds(layout)
     wide = max(high[0] - low[0], _NARROWEST, *(line.width for line in (*heads, *feet)))
-    for note in told:
-        feet += [_line(part, _SMALL, GREY) for part in _wrapped(note, wide)]
+    heads += [_line(part, _SMALL, GREY) for text in (protocol.title, protocol.source) for part in _wrapped(text, wide)]
+    feet += [_line(part, _SMALL, GREY) for note in told for part in _wrapped(note, wide)]
     top = _MARGIN + sum(line.height for line in heads) + 26.0
     shift = (_MARGIN + (wide - (high[0] - low[0])) / 2 - low[0], top - low[1])
     bottom = top + high[1] - low[1] + 14.0
@@ -286,6 +286,8 @@ def _of_roles(protocol: Protocol, colours: Mapping[str, str]) -> _Line:
 
 
 def _wrapped(text: str, width: float) -> list[str]:
+    if not text:
+        return []
     lines = [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}" if lines[-1] else word
