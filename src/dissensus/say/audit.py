@@ -28,7 +28,6 @@ class Tally:
         untagged: first ids of messages without an act.
         skipped: lines that could not be read (the first thousand), and how many there are.
         stopped: where reading ended before the log did.
-        tagged_by_tagger: how many a pattern file or a model tagged.
     """
 
     reader: Reader

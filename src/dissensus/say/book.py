@@ -42,7 +42,7 @@ class Book:
         seq: place of the message that is being judged; the monitor sets it.
     """
 
-    __slots__ = ("_open", "counts", "on_closed", "requests", "seq", "ttl", "unanswered")
+    __slots__ = ("counts", "on_closed", "owed", "requests", "seq", "ttl", "unanswered")
 
     def __init__(self, on_closed: OnClosed | None = None, *, ttl: float | None = None) -> None:
         self.on_closed = on_closed
@@ -52,7 +52,8 @@ class Book:
         self.seq = 0
         self.counts: dict[str, int] = {}
         """Closed obligations by status."""
-        self._open: dict[int, Obligation] = {}
+        self.owed: dict[int, Obligation] = {}
+        """What is open, by the identity of the obligation, oldest first."""
 
     def open(
         self,
@@ -94,7 +95,7 @@ class Book:
         )
         if kind == ANSWER and not m.outside:
             self.requests += 1
-        self._open[id(owed)] = owed
+        self.owed[id(owed)] = owed
         return owed
 
     def close(self, owed: Obligation, m: Message, status: str = FULFILLED, *, reason: str = "") -> bool:
@@ -124,7 +125,7 @@ class Book:
         owed.closed_seq = self.seq
         owed.closed_at = m.at
         owed.status = status = FULFILLED if m.tag_source in DECLARED else ANSWERED
-        del self._open[id(owed)]
+        del self.owed[id(owed)]
         counts = self.counts
         counts[status] = counts.get(status, 0) + 1
         if self.on_closed is not None:
@@ -137,24 +138,24 @@ class Book:
 
     def withdraw(self, owed: Obligation) -> None:
         """Forget ``owed``: the message that opened it turned out later to be one that is discarded."""
-        del self._open[id(owed)]
+        del self.owed[id(owed)]
         if owed.kind == ANSWER and not owed.outside:
             self.requests -= 1
 
     def leave_behind(self, m: Message) -> None:
         """Note on the open request that ``m`` supersedes who came in its place. It stays unanswered until the end."""
-        for owed in self._open.values():
+        for owed in self.owed.values():
             if owed.opened_by == m.supersedes and owed.kind == ANSWER:
                 owed.superseded_by = m.id
                 owed.reason = "superseded"
 
     def open_ones(self) -> Iterator[Obligation]:
         """What is open now, oldest first."""
-        return iter(tuple(self._open.values()))
+        return iter(tuple(self.owed.values()))
 
     def overdue(self, now: float) -> list[Obligation]:
         """What is open and past its deadline at ``now``; nothing is closed by asking."""
-        return [owed for owed in self._open.values() if owed.deadline is not None and now > owed.deadline]
+        return [owed for owed in self.owed.values() if owed.deadline is not None and now > owed.deadline]
 
     def finish(self, as_of: float | None, *, closed: bool = False, unreadable: tuple[int, ...] = ()) -> None:
         """Give every open obligation its status at the end of the log.
@@ -165,7 +166,7 @@ class Book:
             unreadable: lines that could not be read; what was opened before one of them may have been closed there.
         """
         last = max(unreadable, default=0)
-        for owed in tuple(self._open.values()):
+        for owed in tuple(self.owed.values()):
             self._settle(owed, self._at_end(owed, as_of, closed=closed, last_unreadable=last))
 
     def _at_end(self, owed: Obligation, as_of: float | None, *, closed: bool, last_unreadable: int) -> str:
@@ -179,7 +180,7 @@ class Book:
 
     def _settle(self, owed: Obligation, status: str) -> None:
         owed.status = status
-        del self._open[id(owed)]
+        del self.owed[id(owed)]
         self.counts[status] = self.counts.get(status, 0) + 1
         if owed.kind == ANSWER and owed.closed_by is None and not owed.outside:
             self.unanswered += 1
@@ -187,7 +188,7 @@ class Book:
             self.on_closed(owed)
 
     def __len__(self) -> int:
-        return len(self._open)
+        return len(self.owed)
 
 
 def past_deadline(owed: Obligation) -> str:

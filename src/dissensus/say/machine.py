@@ -13,9 +13,8 @@ from dissensus.say.verdicts import Obligation
 
 KEPT_CONTENT: Final = 64
 """Characters up to which content is kept to compare with; of longer content a digest of 128 bits is."""
-
-Logged = tuple[str, str, str, tuple[str, ...], str | None, Any, str | None]
-"""Of a message that counted: id, act, sender, receivers, in_reply_to, content key, reply_with."""
+MOST_LOGGED: Final = 16
+"""Messages of one machine that a duplicate is looked for among."""
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
@@ -28,20 +27,23 @@ def content_key(content: Any) -> Any:
         raw = content.encode("utf-8", "surrogatepass") if type(content) is str else _encoder.encode(content)
     except (TypeError, ValueError, UnicodeEncodeError):
         raw = repr(content).encode("utf-8", "backslashreplace")
-    return blake2b(raw, digest_size=16).digest()
+    return "\0" + blake2b(raw, digest_size=16).hexdigest()
 
 
 class Applied:
-    """A move that may turn out to have crossed another: what it was, and from where."""
+    """A move that may turn out to have crossed another: what it was, and from where.
 
-    __slots__ = ("before", "message", "opened", "step", "suspended")
+    ``origin`` is the place whose step it was, ``before`` the one to go back to; they part when moves are made again.
+    """
+
+    __slots__ = ("before", "message", "opened", "origin", "step", "suspended")
 
     def __init__(
         self, message: Message, step: Step, before: Place, suspended: Place | None, opened: tuple[Obligation, ...]
     ) -> None:
         self.message = message
         self.step = step
-        self.before = before
+        self.before = self.origin = before
         self.suspended = suspended
         self.opened = opened
 
@@ -70,7 +72,7 @@ class Machine:
         self.place = place
         self.suspended: Place | None = None
         self.owed: list[Obligation] = []
-        self.log: tuple[Logged, ...] = ()
+        self.log: tuple[Message, ...] = ()
         self.told_starter: str | None = None
         self.told_partner: str | None = None
         self.shadow: Place | None = None
@@ -80,26 +82,37 @@ class Machine:
         self.acts: set[str] | None = None
 
     def remember(self, m: Message) -> None:
-        """Keep what tells a duplicate of ``m``."""
-        entry = (m.id, m.act or "", m.sender, m.receivers, m.in_reply_to, content_key(m.content), m.reply_with)
-        self.log = (*self.log, entry) if len(self.log) < 16 else (*self.log[-15:], entry)
+        """Keep what tells a duplicate of ``m``: the message, with a digest in place of long content."""
+        content = m.content
+        if content is not None and (type(content) is not str or len(content) > KEPT_CONTENT):
+            m = msgspec.structs.replace(m, content=content_key(content), wire=None)
+        self.log = (*self.log, m) if len(self.log) < MOST_LOGGED else (*self.log[1 - MOST_LOGGED :], m)
 
     def repeats(self, m: Message) -> str | None:
         """Id of an earlier message that ``m`` says again; None if there is none."""
-        for entry in self.log:
+        for old in self.log:
             if (
-                entry[1] == m.act
-                and entry[2] == m.sender
-                and entry[3] == m.receivers
-                and entry[4] == m.in_reply_to
-                and entry[5] == content_key(m.content)
+                old.act == m.act
+                and old.sender == m.sender
+                and old.receivers == m.receivers
+                and old.in_reply_to == m.in_reply_to
+                and old.content_type == m.content_type
+                and old.content == content_key(m.content)
             ):
-                return entry[0]
+                return old.id
         return None
+
+    def go(self, step: Step) -> None:
+        """To the state that ``step`` leads to; a cancel suspends, and its refusal resumes."""
+        if step.resumes:
+            self.place, self.suspended = self.suspended or self.place, None
+            return
+        self.suspended = self.place if step.suspends else None
+        self.place = step.target
 
     def knows(self, tag: str) -> bool:
         """Whether an earlier message of the thread has ``tag`` as its id or ``reply_with``."""
-        return any(tag in (entry[0], entry[6]) for entry in self.log)
+        return any(tag in (old.id, old.reply_with) for old in self.log)
 
     def take(self, kind: str) -> Obligation | None:
         """Remove and return the open obligation of ``kind``; None if there is none."""

@@ -14,15 +14,17 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from dissensus.errors import LogError
-from dissensus.say import wording
+from dissensus.say import sides, wording
 from dissensus.say.acts import ACTS, COMMISSIVE
-from dissensus.say.applying import Applying
 from dissensus.say.book import Book, OnClosed
+from dissensus.say.delivery import release
+from dissensus.say.judge import Judge
 from dissensus.say.machine import Conversation, Machine
 from dissensus.say.message import Message
-from dissensus.say.protocol import FIPA, Protocol
-from dissensus.say.seen import Digests, Seen, digest
-from dissensus.say.tables import PARTNER, Table
+from dissensus.say.protocol import FIPA, TOTAL, Protocol
+from dissensus.say.seen import EXACT, Digests, Seen, digest
+from dissensus.say.swift import move_on, set_out
+from dissensus.say.tables import PARTNER
 from dissensus.say.verdicts import (
     DECISION,
     DUPLICATE,
@@ -52,7 +54,7 @@ WIRE: Final = {
 """Protocols that are followed on the wire, and who follows them."""
 
 
-class Monitor(Applying):
+class Monitor(Judge):
     """Follows the threads of one log or one running system.
 
     Args:
@@ -67,7 +69,7 @@ class Monitor(Applying):
         on_finding, on_closed: called with each finding, and with each obligation that got its final status.
 
     Attributes:
-        messages, tagged: how many were seen, and how many carried an act.
+        messages, untagged: how many were seen, and how many of them carried no act.
         last: what was found in the message seen last.
         violations, warnings: roots only; what follows from an earlier fault is not counted.
         now: latest time in the log.
@@ -88,27 +90,36 @@ class Monitor(Applying):
         on_finding: Callable[[Finding], None] | None = None,
         on_closed: OnClosed | None = None,
     ) -> None:
-        super().__init__(Book(on_closed, ttl=ttl), delivery, on_finding)
-        self.profile = profile
-        self.authority = authority
-        self.platforms = frozenset(platforms)
+        super().__init__(
+            Book(on_closed, ttl=ttl),
+            profile=profile,
+            delivery=delivery,
+            authority=authority,
+            platforms=platforms,
+            given={protocol.name: protocol} if isinstance(protocol, Protocol) else {},
+            find=find,
+            on_finding=on_finding,
+        )
         self.messages = 0
-        self.tagged = 0
+        self.untagged = 0
         self.threads = 0
         self.now = float("-inf")
         self.backwards = 0
         self.backwards_at: list[str] = []
         self.default = protocol.name if isinstance(protocol, Protocol) else protocol
-        self._given = {protocol.name: protocol} if isinstance(protocol, Protocol) else {}
-        self._find = find
-        self._tables: dict[str, Table] = {}
-        self._ids = Seen()
-        self._open: dict[str, Conversation] = {}
-        self._astray: dict[str, Conversation] = {}
-        self._closed: dict[str, Conversation] = {}
-        self._long_closed: Digests | None = None
+        self.ids = Seen()
+        self.running: dict[str, Conversation] = {}
+        """Threads that go on."""
+        self.astray: dict[str, Conversation] = {}
+        """Threads in which nothing legal was said yet."""
+        self.closed: dict[str, Conversation] = {}
+        """Threads that ended, the last :data:`CLOSED_KEPT`."""
+        self.long_closed: Digests | None = None
+        """Threads that ended before these."""
         self._wire_options = dict(wire or {})
         self.trackers: dict[str, Any] = {}
+        self.swift = delivery in {None, TOTAL} and authority is None
+        """Whether ordinary moves may be made at a glance."""
 
     def see(self, m: Message) -> str:
         """Judge ``m`` and return its verdict; what is to be said about it is in :attr:`last`.
@@ -129,28 +140,42 @@ class Monitor(Applying):
             raise LogError(
                 f"The message {m.id!r} has an act and no thread.", line=m.line, next_step="Give it a `thread`."
             )
-        conversation = self._open.get(thread)
+        conversation = self.running.get(thread)
         if name is not None:
             if conversation is None:
-                self._table(name, m.line)
+                self.table(name, m.line)
             elif name != conversation.table.name and not conversation.table.has_sub:
                 raise LogError(
                     f"The thread {thread!r} follows {conversation.table.name}, and here {name}.",
                     line=m.line,
                     next_step="A thread has one protocol; give the other one a thread of its own.",
                 )
-        self._count(m)
-        self.tagged += 1
+        self.messages = self.book.seq = self.messages + 1
+        at = m.at
+        if at is not None:
+            if at >= self.now:
+                self.now = at
+            else:
+                self._ran_backwards(m)
         if self.last:
             self.last = ()
-        if not self._ids.add(m.id):
+        exact = self.ids.exact
+        if exact is None or len(exact) >= EXACT:
+            fresh = self.ids.add(m.id)
+        else:
+            before = len(exact)
+            exact.add(m.id)
+            fresh = len(exact) != before
+        if not fresh:
             return self.say(m, DUPLICATE, "id", INFO, f"{thread}: the id {m.id} was used before")
         if not m.receivers:
             return self.say(m, VOID, "receiver", VIOLATION, f"{thread}: {act} to nobody", party=m.sender)
-        if act in _PROMISES and (whose := _doer(m)) is not None:
+        if (m.about is not None or type(m.content) is dict) and act in _PROMISES and (whose := _doer(m)) is not None:
             return self.say(m, VOID, "deed", VIOLATION, wording.anothers_deed(m, whose, thread), party=m.sender)
         if m.supersedes is not None:
             self.book.leave_behind(m)
+        if self.swift and (move_on(self, m, conversation) if conversation is not None else set_out(self, m, thread)):
+            return OK
         if conversation is None:
             return self._begin(m, thread)
         machine = conversation.only
@@ -159,7 +184,7 @@ class Monitor(Applying):
         else:
             verdict = self._among_many(conversation, m)
         if self.closing:
-            self._close_if_ended(conversation)
+            self.close_if_ended(conversation)
         return verdict
 
     def finish(self, as_of: float | None = None, *, closed: bool = False, unreadable: tuple[int, ...] = ()) -> None:
@@ -173,7 +198,7 @@ class Monitor(Applying):
         if as_of is None and self.now != float("-inf"):
             as_of = self.now
         self.final = True
-        for threads in (self._open, self._astray, self._closed):
+        for threads in (self.running, self.astray, self.closed):
             for conversation in list(threads.values()):
                 self.let_go(conversation)
         for tracker in self.trackers.values():
@@ -182,6 +207,22 @@ class Monitor(Applying):
         if self.profile == "jade" and as_of is not None:
             self._reject_by_silence(as_of)
         self.book.finish(as_of, closed=closed, unreadable=unreadable)
+
+    def state(self) -> dict[str, Any]:
+        """All that it knows, as JSON data: :meth:`restore` goes on from there as if nothing had happened."""
+        from dissensus.say.snapshot import taken
+
+        return taken(self)
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`state` gave. The monitor must be new, and have the same settings.
+
+        Raises:
+            UsageError: the state is of another version, or names a state that the protocol does not have.
+        """
+        from dissensus.say.snapshot import put_back
+
+        put_back(self, state)
 
     def threads_seen(self) -> int:
         """How many threads began, tasks and requests on the wire included."""
@@ -195,22 +236,29 @@ class Monitor(Applying):
         """Who owes a performance in ``thread`` now: who holds this task."""
         return [owed.debtor for owed in self.book.open_ones() if owed.thread == thread and owed.kind == "performance"]
 
+    @property
+    def tagged(self) -> int:
+        """How many messages carried an act."""
+        return self.messages - self.untagged
+
     def _count(self, m: Message) -> None:
-        self.messages += 1
-        self.book.seq = self.messages
-        at = m.at
-        if at is not None:
-            if at >= self.now:
-                self.now = at
+        self.messages = self.book.seq = self.messages + 1
+        if m.at is not None:
+            if m.at >= self.now:
+                self.now = m.at
             else:
-                self.backwards += 1
-                if len(self.backwards_at) < 20:
-                    self.backwards_at.append(m.id)
+                self._ran_backwards(m)
+
+    def _ran_backwards(self, m: Message) -> None:
+        self.backwards += 1
+        if len(self.backwards_at) < 20:
+            self.backwards_at.append(m.id)
 
     def _untagged(self, m: Message) -> str:
         self._count(m)
+        self.untagged += 1
         self.last = ()
-        conversation = self._open.get(m.thread) if m.thread is not None else None
+        conversation = self.running.get(m.thread) if m.thread is not None else None
         if conversation is not None:
             for machine in conversation.machines():
                 for owed in machine.owed:
@@ -218,16 +266,19 @@ class Monitor(Applying):
                         owed.untagged = m.id
         return UNTAGGED
 
-    def _on_the_wire(self, m: Message, name: str) -> str:
-        self._count(m)
-        self.tagged += m.act is not None
-        tracker = self.trackers.get(name)
-        if tracker is None:
+    def tracker(self, name: str) -> Any:
+        """Who follows the wire protocol ``name``; made when first asked for."""
+        if name not in self.trackers:
             import importlib
 
             module, attribute = WIRE[name].split(":")
-            tracker = getattr(importlib.import_module(module), attribute)(self.book, self._wire_options)
-            self.trackers[name] = tracker
+            self.trackers[name] = getattr(importlib.import_module(module), attribute)(self.book, self._wire_options)
+        return self.trackers[name]
+
+    def _on_the_wire(self, m: Message, name: str) -> str:
+        self._count(m)
+        self.untagged += m.act is None
+        tracker = self.trackers.get(name) or self.tracker(name)
         said = tracker.see(m)
         if said is OK:
             self.last = ()
@@ -240,37 +291,16 @@ class Monitor(Applying):
                 verdict = finding.verdict
         return verdict
 
-    def _table(self, name: str, line: int = 0) -> Table:
-        table = self._tables.get(name)
-        if table is None:
-            table = self._tables[name] = Table(self._protocol(name, line))
-        return table
-
-    def _protocol(self, name: str, line: int) -> Protocol:
-        if name in self._given:
-            return self._given[name]
-        if self._find is not None:
-            return self._find(name, self.profile)
-        from dissensus.say.protocol_file import shipped, shipped_protocol
-
-        if name not in shipped():
-            raise LogError(
-                f"No protocol is called {name!r}.",
-                line=line,
-                next_step="`dissensus protocol list` shows the shipped ones; give the file of another with --protocol.",
-            )
-        return shipped_protocol(name, self.profile)
-
     def _begin(self, m: Message, thread: str) -> str:
         """The first message of a thread, or one of a thread that is closed or never began well."""
-        conversation = self._closed.get(thread)
+        conversation = self.closed.get(thread)
         if conversation is not None:
             return self._after_the_end(conversation, m)
-        if self._long_closed is not None and self._long_closed.get(digest(thread)) is not None:
+        if self.long_closed is not None and self.long_closed.get(digest(thread)) is not None:
             says = f"{thread}: {m.act} is not legal in state closed"
             return self.say(m, ILLEGAL, "state", VIOLATION, says, party=m.sender)
-        table = self._table(m.protocol or self.default, m.line)
-        conversation = self._astray.get(thread)
+        table = self.table(m.protocol or self.default, m.line)
+        conversation = self.astray.get(thread)
         if m.act in table.starters and (conversation is None or m.sender == conversation.starter):
             if conversation is None:
                 conversation = Conversation(thread, table, m.sender)
@@ -278,12 +308,12 @@ class Monitor(Applying):
             self._join(conversation, m)
             verdict = self._among_many(conversation, m)
             if any(machine.place is not table.start for machine in conversation.machines()):
-                self._astray.pop(thread, None)
-                self._open[thread] = conversation
+                self.astray.pop(thread, None)
+                self.running[thread] = conversation
                 if conversation.held:
-                    self.release(conversation)
+                    release(self, conversation)
                 if self.closing:
-                    self._close_if_ended(conversation)
+                    self.close_if_ended(conversation)
             else:
                 self.threads -= 1
                 self._go_astray(thread, conversation)
@@ -297,9 +327,9 @@ class Monitor(Applying):
         return self._among_many(conversation, m)
 
     def _go_astray(self, thread: str, conversation: Conversation) -> None:
-        self._astray[thread] = conversation
-        if len(self._astray) > CLOSED_KEPT:
-            gone = self._astray.pop(next(iter(self._astray)))
+        self.astray[thread] = conversation
+        if len(self.astray) > CLOSED_KEPT:
+            gone = self.astray.pop(next(iter(self.astray)))
             self.let_go(gone)
 
     def _after_the_end(self, conversation: Conversation, m: Message) -> str:
@@ -307,8 +337,8 @@ class Monitor(Applying):
         table = conversation.table
         anew = table.many and m.sender == conversation.starter and m.act in table.starters
         if anew and not any(conversation.of(receiver) for receiver in m.receivers):
-            del self._closed[conversation.thread]
-            self._open[conversation.thread] = conversation
+            del self.closed[conversation.thread]
+            self.running[conversation.thread] = conversation
             return self._among_many(conversation, m)
         return self._among_many(conversation, m)
 
@@ -331,7 +361,7 @@ class Monitor(Applying):
             mine = conversation.of(m.sender)
             found = [mine] if mine is not None else []
             if conversation.table.has_sub and not (mine is not None and conversation.starter in m.receivers):
-                verdict = self.aside(conversation, m)
+                verdict = sides.aside(self, conversation, m)
                 if verdict is not None:
                     return verdict
         if not found:
@@ -355,23 +385,20 @@ class Monitor(Applying):
                 return [machine]
         return machines[:1]
 
-    def permitted(self, sender: str, receiver: str) -> bool:
-        """Whether ``sender`` may order ``receiver`` about."""
-        return self.authority is None or receiver in self.authority.get(sender, ())
-
-    def _close_if_ended(self, conversation: Conversation) -> None:
+    def close_if_ended(self, conversation: Conversation) -> None:
+        """Remember a thread as closed once every machine of it is in a final state."""
         self.closing = False
         thread = conversation.thread
-        if thread not in self._open or not conversation.ended():
+        if thread not in self.running or not conversation.ended():
             return
-        del self._open[thread]
-        self._closed[thread] = conversation
-        if len(self._closed) > CLOSED_KEPT:
-            oldest = next(iter(self._closed))
-            self.let_go(self._closed.pop(oldest))
-            if self._long_closed is None:
-                self._long_closed = Digests()
-            self._long_closed.put(digest(oldest))
+        del self.running[thread]
+        self.closed[thread] = conversation
+        if len(self.closed) > CLOSED_KEPT:
+            oldest = next(iter(self.closed))
+            self.let_go(self.closed.pop(oldest))
+            if self.long_closed is None:
+                self.long_closed = Digests()
+            self.long_closed.put(digest(oldest))
 
     def _reject_by_silence(self, as_of: float) -> None:
         """Under ``jade``, a decision that did not come in time counts as a rejection: the offer is released."""

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from dissensus.say.machine import Conversation, Machine
 from dissensus.say.message import Message
-from dissensus.say.tables import PARTNER, Step, Table
+from dissensus.say.tables import Step
 from dissensus.say.verdicts import HELD, LATE, OK
 
 if TYPE_CHECKING:
-    from dissensus.say.book import Book
+    from dissensus.say.judge import Judge
 
 STARTS: Final = {
     "request": "fipa-request",
@@ -24,80 +24,65 @@ STARTS: Final = {
 """Protocol of a talk with a third party, where its first message names none."""
 
 
-class Sides:
-    """The part of the monitor that follows a broker's talks with third parties."""
-
-    book: Book
-    closing: bool
-
-    def judge(self, conversation: Conversation, machine: Machine, m: Message) -> str:
-        """Judge ``m`` in ``machine``."""
-        raise TypeError((conversation, machine, m))
-
-    def _table(self, name: str, line: int = 0) -> Table:
-        raise TypeError((name, line))
-
-    def aside(self, conversation: Conversation, m: Message) -> str | None:
-        """Judge what passes between the broker and a third party; None if ``m`` is no such message."""
-        broker = next((machine for machine in conversation.machines() if machine.place.open_to_others), None)
-        if broker is None:
+def aside(judge: Judge, conversation: Conversation, m: Message) -> str | None:
+    """Judge what passes between the broker and a third party; None if ``m`` is no such message."""
+    broker = next((machine for machine in conversation.machines() if machine.place.open_to_others), None)
+    if broker is None:
+        return None
+    if m.sender == broker.partner:
+        others = [name for name in m.receivers if name != conversation.starter]
+        if not others:
             return None
-        holder = broker.partner
-        if m.sender == holder:
-            others = [name for name in m.receivers if name != conversation.starter]
-            if not others:
-                return None
-            verdict = OK
-            for other in others:
-                talk = self._talk(conversation, holder, other, m)
-                if talk is None or talk.only is None:
-                    continue  # an inform to a third party asks for nothing
-                verdict = self.judge(talk, talk.only, m)
-            self._end_if_done(conversation, broker)
-            return verdict
-        talk = (conversation.side or {}).get(m.sender)
-        if talk is None or talk.only is None:
-            return None
-        verdict = self.judge(talk, talk.only, m)
-        if verdict in {OK, LATE, HELD} and not conversation.table.designated and not conversation.silent:
-            conversation.unforwarded += 1
-        self._end_if_done(conversation, broker)
+        verdict = OK
+        for other in others:
+            talk = _talk(judge, conversation, broker.partner, other, m)
+            if talk is not None and talk.only is not None:  # an inform to a third party asks for nothing
+                verdict = judge.judge(talk, talk.only, m)
+        end_if_done(judge, conversation, broker)
         return verdict
+    talk = (conversation.side or {}).get(m.sender)
+    if talk is None or talk.only is None:
+        return None
+    verdict = judge.judge(talk, talk.only, m)
+    if verdict in {OK, LATE, HELD} and not conversation.table.designated and not conversation.silent:
+        conversation.unforwarded += 1
+    end_if_done(judge, conversation, broker)
+    return verdict
 
-    def _talk(self, conversation: Conversation, holder: str, other: str, m: Message) -> Conversation | None:
-        side = conversation.side = conversation.side if conversation.side is not None else {}
-        if other not in side:
-            name = m.protocol if m.protocol not in {None, conversation.table.name} else STARTS.get(m.act or "")
-            if name is None:
-                return None
-            talk = Conversation(conversation.thread, self._table(name, m.line), holder)
-            talk.add(Machine(other, talk.table.start))
-            if conversation.table.designated:
-                talk.reply_to = conversation.reply_to or conversation.starter
-            side[other] = talk
-        return side[other]
 
-    @staticmethod
-    def nothing_to_forward(conversation: Conversation, m: Message, step: Step) -> bool:
-        """Whether ``m`` passes on an answer of a third party, and there is none."""
-        if step.direction != PARTNER or conversation.table.designated or conversation.silent:
-            return False
-        if step.act == "failure" and m.content_type == "brokering":
-            return False
-        return conversation.unforwarded == 0 and step.act != "not-understood" and not step.resumes
+def _talk(judge: Judge, conversation: Conversation, holder: str, other: str, m: Message) -> Conversation | None:
+    side = conversation.side = conversation.side if conversation.side is not None else {}
+    if other not in side:
+        name = m.protocol if m.protocol not in {None, conversation.table.name} else STARTS.get(m.act or "")
+        if name is None:
+            return None
+        talk = Conversation(conversation.thread, judge.table(name, m.line), holder)
+        talk.add(Machine(other, talk.table.start))
+        if conversation.table.designated:
+            talk.reply_to = conversation.reply_to or conversation.starter
+        side[other] = talk
+    return side[other]
 
-    def after_move(self, conversation: Conversation, machine: Machine, m: Message, step: Step) -> None:
-        """Count what was passed on, and end the thread when all talks are over and passed on."""
-        if step.act == "propagate":
-            conversation.silent = True
-        if machine.place.open_to_others and step.direction == PARTNER and conversation.unforwarded and m.sender:
-            conversation.unforwarded -= 1
-        self._end_if_done(conversation, machine)
 
-    def _end_if_done(self, conversation: Conversation, broker: Machine) -> None:
-        side = conversation.side
-        if not side or not broker.place.open_to_others or conversation.unforwarded:
-            return
-        if all(talk.ended() for talk in side.values()):
-            broker.place = conversation.table.end("done")
-            self.closing = True
+def nothing_to_forward(conversation: Conversation, step: Step) -> bool:
+    """Whether the move passes on an answer of a third party, and there is none."""
+    return bool(step.forwards) and conversation.unforwarded == 0
+
+
+def after_move(judge: Judge, conversation: Conversation, machine: Machine, step: Step) -> None:
+    """Count what was passed on, and end the thread when all talks are over and passed on."""
+    if step.act == "propagate":
+        conversation.silent = True
+    if step.forwards and conversation.unforwarded:
+        conversation.unforwarded -= 1
+    end_if_done(judge, conversation, machine)
+
+
+def end_if_done(judge: Judge, conversation: Conversation, broker: Machine) -> None:
+    """End the thread when every talk with a third party is over and was passed on."""
+    side = conversation.side
+    if not side or not broker.place.open_to_others or conversation.unforwarded:
+        return
+    if all(talk.ended() for talk in side.values()):
+        broker.place = conversation.table.end("done")
+        judge.closing = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dissensus.say.protocol import ONE, RESUME, Guard, Move, Opening, Protocol
+from dissensus.say.protocol import ONE, RESUME, TOTAL, Guard, Move, Opening, Protocol
 
 STARTER, PARTNER = 0, 1
 """Who speaks: the party that began the thread, or the one that it spoke to."""
@@ -14,9 +14,9 @@ class Step:
     """One move of a machine. ``opens`` holds ``(kind, debtor, creditor, by)``, the parties as STARTER or PARTNER."""
 
     __slots__ = (
-        "act", "assigns", "by", "closes", "declares", "delegates", "detaches", "direction", "forwards",
-        "guard", "kinds", "late_reject", "most", "opens", "plain", "releases", "repeat", "resumes", "sub",
-        "suspends", "target",
+        "act", "assigns", "by", "close_kind", "closes", "declares", "delegates", "detaches", "direction",
+        "forwards", "guard", "kinds", "late_reject", "most", "open_one", "opens", "plain", "releases",
+        "repeat", "resumes", "sub", "suspends", "swift", "target",
     )  # fmt: skip
 
     def __init__(self, move: Move, direction: int, target: Place, opens: Iterable[tuple[str, int, int]]) -> None:
@@ -42,12 +42,21 @@ class Step:
         self.resumes = move.next == RESUME
         self.plain = not (self.kinds or self.guard or self.most is not None)
         """Legal whatever the content is, any number of times."""
+        self.close_kind = move.closes[0] if move.closes else None
+        self.open_one = self.opens[0] if self.opens else None
+        special = (
+            move.when, move.declares, move.detaches, move.releases, move.delegates, move.assigns, move.sub,
+            move.forwards, self.most is not None, self.late_reject, self.suspends, self.resumes, move.act == "cancel",
+            len(self.closes) > 1, len(self.opens) > 1, move.source == move.next,
+        )  # fmt: skip
+        self.swift = not any(special)
+        """All that it does is to close at most one obligation and to open at most one."""
 
 
 class Place:
     """One state of a machine."""
 
-    __slots__ = ("expected", "final", "name", "open_to_others", "shown", "steps", "verify")
+    __slots__ = ("expected", "final", "name", "open_to_others", "shown", "steps", "swift", "verify")
 
     def __init__(self, name: str, shown: str, *, final: bool, verify: str | None) -> None:
         self.name = name
@@ -56,6 +65,8 @@ class Place:
         self.verify = verify
         self.steps: dict[str, tuple[Step, ...]] = {}
         self.expected: tuple[str, ...] = ()
+        self.swift: dict[str, Step] = {}
+        """The moves of this state that need no more than a glance, by act."""
         self.open_to_others: str | None = None
         """In it the partner may talk with third parties in the same thread, by these protocols."""
 
@@ -107,6 +118,11 @@ class Table:
         self.designated = "designated" in protocol.roles
         self.verifies = any(state.verify for state in protocol.states.values())
         self.where_to = self._unique()
+        if not (self.has_sub or self.verifies or self.must_correlate or protocol.delivery != TOTAL):
+            for place in self.places.values():
+                place.swift = {
+                    act: steps[0] for act, steps in place.steps.items() if len(steps) == 1 and steps[0].swift
+                }
 
     def _directions(self, move: Move) -> list[int]:
         """The directions in which the two parties of a machine may make ``move``; none if it is for others."""

@@ -1,18 +1,19 @@
-"""Judging one message against one machine, and what a legal move does to it."""
+"""Judging one message against one machine of a conversation, and what a legal move does to it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping
+from typing import Final
 
-from dissensus.say import wording
+from dissensus.errors import LogError
+from dissensus.say import folding, sides, wording
 from dissensus.say.acts import ACTS
 from dissensus.say.book import Book
+from dissensus.say.delivery import MOST_RUN, cross, hold, release
 from dissensus.say.machine import Applied, Conversation, Machine, addressed, choose, direction_of
 from dissensus.say.message import Message
-from dissensus.say.protocol import TOTAL, UNORDERED
-from dissensus.say.sides import Sides
-from dissensus.say.tables import PARTNER, STARTER, Place, Step, Table
+from dissensus.say.protocol import TOTAL, UNORDERED, Protocol
+from dissensus.say.tables import PARTNER, STARTER, Step, Table
 from dissensus.say.verdicts import (
     CANCELLED,
     DUPLICATE,
@@ -44,16 +45,28 @@ _DECLARES: Final = {
     "inform": CANCELLED,
     "reject-proposal": REFUSED,
 }
-_MOST_HELD: Final = 32
-_MOST_RUN: Final = 8
 _DROPPED: Final = "discard"
 
 
-class Applying(Sides):
+class Judge:
     """The part of the monitor that knows one conversation at a time."""
 
-    def __init__(self, book: Book, delivery: str | None, on_finding: Callable[[Finding], None] | None) -> None:
+    def __init__(
+        self,
+        book: Book,
+        *,
+        profile: str,
+        delivery: str | None,
+        authority: Mapping[str, Collection[str]] | None,
+        platforms: Collection[str],
+        given: Mapping[str, Protocol],
+        find: Callable[[str, str], Protocol] | None,
+        on_finding: Callable[[Finding], None] | None,
+    ) -> None:
         self.book = book
+        self.profile = profile
+        self.authority = authority
+        self.platforms = frozenset(platforms)
         self.delivery = delivery
         self.on_finding = on_finding
         self.last: tuple[Finding, ...] = ()
@@ -63,12 +76,35 @@ class Applying(Sides):
         """A machine has just reached a final state."""
         self.final = False
         """The log has ended: nothing is held any longer."""
-        self.platforms: frozenset[str] = frozenset()
-        self.authority: Any = None
+        self._given = dict(given)
+        self._find = find
+        self.tables: dict[str, Table] = {}
 
     def permitted(self, sender: str, receiver: str) -> bool:
         """Whether ``sender`` may order ``receiver`` about."""
-        raise TypeError((sender, receiver))
+        return self.authority is None or receiver in self.authority.get(sender, ())
+
+    def table(self, name: str, line: int = 0) -> Table:
+        """The compiled protocol ``name``; ``line`` stands in errors."""
+        table = self.tables.get(name)
+        if table is None:
+            table = self.tables[name] = Table(self._protocol(name, line))
+        return table
+
+    def _protocol(self, name: str, line: int) -> Protocol:
+        if name in self._given:
+            return self._given[name]
+        if self._find is not None:
+            return self._find(name, self.profile)
+        from dissensus.say.protocol_file import shipped, shipped_protocol
+
+        if name not in shipped():
+            raise LogError(
+                f"No protocol is called {name!r}.",
+                line=line,
+                next_step="`dissensus protocol list` shows the shipped ones; give the file of another with --protocol.",
+            )
+        return shipped_protocol(name, self.profile)
 
     # --- saying
 
@@ -139,7 +175,7 @@ class Applying(Sides):
         if (rule := self._against(conversation, machine, m, step)) is not None:
             return self._illegal(conversation, machine, m, rule)
         if self.authority is not None and m.act in _ORDERS and not self.permitted(m.sender, machine.partner):
-            self._shadow(conversation, machine, m)
+            folding.begin(conversation, machine, m)
             says = wording.no_authority(m, machine.partner, conversation.thread)
             return self.say(
                 m, VOID, "authority", VIOLATION, says, party=m.sender, machine=machine, conversation=conversation
@@ -161,7 +197,7 @@ class Applying(Sides):
                 return "correlation"
             if machine.suspended is not None and step.suspends is False and not step.kinds.isdisjoint({"done"}):
                 asked = machine.log[-1]
-                if m.content_type is None and m.in_reply_to not in (asked[0], asked[6]):
+                if m.content_type is None and m.in_reply_to not in (asked.id, asked.reply_with):
                     return "state"
         elif told is not None and conversation.table.must_correlate:
             return "correlation"
@@ -171,12 +207,12 @@ class Applying(Sides):
             done = machine.acts or ()
             if machine.place.verify not in done and m.act != machine.place.verify:
                 return "verify"
-        if machine.place.open_to_others is not None and self.nothing_to_forward(conversation, m, step):
+        if machine.place.open_to_others is not None and sides.nothing_to_forward(conversation, step):
             return "forward"
         return None
 
     def _no_title(self, conversation: Conversation, machine: Machine, m: Message, owing: int) -> str:
-        caused_by = self._fold(conversation, machine, m)
+        caused_by = folding.fold(conversation, machine, m)
         says = wording.no_title(m, conversation, machine, owing, conversation.thread)
         return self.say(
             m, NO_TITLE, "title", VIOLATION, says,
@@ -189,11 +225,11 @@ class Applying(Sides):
         table = conversation.table
         delivery = self.delivery or table.protocol.delivery
         if delivery != TOTAL:
-            if (crossed := self._cross(conversation, machine, m, delivery)) is not None:
+            if (crossed := cross(self, conversation, machine, m, delivery)) is not None:
                 return crossed
-            if delivery == UNORDERED and not self.final and self._hold(conversation, m):
+            if delivery == UNORDERED and not self.final and hold(conversation, m):
                 return HELD
-        caused_by = self._fold(conversation, machine, m)
+        caused_by = folding.fold(conversation, machine, m)
         says = wording.illegal(m, machine.place, rule, conversation.thread)
         if direction_of(conversation, machine, m) is None:
             says += f"; and {m.sender} has no part in it"
@@ -251,6 +287,7 @@ class Applying(Sides):
         opened: tuple[Obligation, ...] = ()
         parties = (conversation.starter, machine.partner)
         sub = machine.partner if table.many else ""
+        what = about(m)
         for kind in step.detaches:
             if (one := machine.take(kind)) is not None:
                 book.close(one, m, reason="accepted")
@@ -261,31 +298,24 @@ class Applying(Sides):
                 opened = (*opened, due)
         for kind, debtor, creditor, by in step.opens:
             one = book.open(
-                m, kind, parties[debtor], parties[creditor], sub=sub, by=by, protocol=table.name, about=_about(m)
+                m, kind, parties[debtor], parties[creditor], sub=sub, by=by, protocol=table.name, about=what
             )
             owed.append(one)
             opened = (*opened, one)
         if step.delegates or step.assigns:
             self._pass_on(machine, m, step)
-        if step.resumes:
-            machine.place, machine.suspended = machine.suspended or before, None
-        else:
-            if step.suspends:
-                machine.suspended = before
-            elif machine.suspended is not None:
-                machine.suspended = None
-            machine.place = step.target
+        machine.go(step)
         if machine.place.final:
             self.closing = True
         self._note(conversation, machine, m, step)
         if conversation.table.protocol.delivery != TOTAL or (self.delivery or TOTAL) != TOTAL:
             run = machine.run = machine.run or []
             run.append(Applied(m, step, before, suspended, opened))
-            del run[:-_MOST_RUN]
+            del run[:-MOST_RUN]
             if conversation.held:
-                self.release(conversation)
+                release(self, conversation)
         if table.has_sub:
-            self.after_move(conversation, machine, m, step)
+            sides.after_move(self, conversation, machine, step)
 
     def _note(self, conversation: Conversation, machine: Machine, m: Message, step: Step) -> None:
         """Remember what later messages are compared with."""
@@ -301,11 +331,7 @@ class Applying(Sides):
             counts[step.act] = counts.get(step.act, 0) + 1
         if conversation.table.verifies:
             machine.acts = (machine.acts or set()) | {step.act}
-        if machine.shadow is not None:
-            further = machine.shadow.steps.get(step.act)
-            machine.shadow = further[0].target if further else None
-            if machine.shadow is machine.place or machine.shadow is None:
-                machine.shadow = machine.root = None
+        folding.follow(machine, step.act)
 
     def _pass_on(self, machine: Machine, m: Message, step: Step) -> None:
         """Delegation and assignment: ``about`` names the new debtor or creditor."""
@@ -334,109 +360,6 @@ class Applying(Sides):
         self.closing = True
         return OK
 
-    # --- what follows from an earlier fault
-
-    def _fold(self, conversation: Conversation, machine: Machine, m: Message) -> str | None:
-        """Id of the earlier fault without which ``m`` would have been legal; and go on as if ``m`` had counted."""
-        direction = direction_of(conversation, machine, m)
-        if machine.shadow is not None:
-            steps = machine.shadow.steps.get(m.act or "", ())
-            step = choose(steps, direction, m, conversation.table)
-            if isinstance(step, Step) and addressed(conversation, machine, m, step.direction):
-                machine.shadow = step.target
-                return machine.root
-        self._shadow(conversation, machine, m)
-        return None
-
-    def _shadow(self, conversation: Conversation, machine: Machine, m: Message) -> None:
-        """Remember where ``m`` would have led, had it counted; it becomes the root of what follows from it."""
-        act = m.act or ""
-        base = machine.shadow or machine.place
-        steps = base.steps.get(act) or machine.place.steps.get(act)
-        target: Place | None
-        if steps:
-            target = steps[0].target
-        else:
-            direction = direction_of(conversation, machine, m)
-            target = _unique(conversation.table, act, direction)
-        if target is not None and target.name in conversation.table.places:
-            machine.shadow, machine.root = target, m.id
-
-    # --- delivery without order
-
-    def _cross(self, conversation: Conversation, machine: Machine, m: Message, delivery: str) -> str | None:
-        """Whether ``m`` was sent before its sender knew of the last moves; if so, apply it there and these after it."""
-        run = machine.run or []
-        direction = direction_of(conversation, machine, m)
-        if direction is None or not addressed(conversation, machine, m, direction):
-            return None
-        for at in range(len(run) - 1, -1, -1):
-            passed = run[at]
-            if delivery != UNORDERED and passed.message.sender == m.sender:
-                return None
-            if m.in_reply_to is not None and m.in_reply_to in (passed.message.id, passed.message.reply_with):
-                return None
-            step = choose(passed.before.steps.get(m.act or "", ()), direction, m, conversation.table)
-            if isinstance(step, Step):
-                return self._reorder(conversation, machine, m, step, at)
-        return None
-
-    def _reorder(self, conversation: Conversation, machine: Machine, m: Message, step: Step, at: int) -> str:
-        run = machine.run or []
-        moved, machine.run = run[at:], run[:at]
-        machine.place, machine.suspended = moved[0].before, moved[0].suspended
-        self.apply(conversation, machine, m, step)
-        for passed in moved:
-            message = passed.message
-            again = choose(
-                machine.place.steps.get(message.act or "", ()), passed.step.direction, message, conversation.table
-            )
-            if isinstance(again, Step):
-                passed.before, passed.suspended = machine.place, machine.suspended
-                if again.suspends:
-                    machine.suspended = machine.place
-                if again.resumes:
-                    machine.place, machine.suspended = machine.suspended or machine.place, None
-                else:
-                    machine.place = again.target
-                machine.run = [*(machine.run or []), passed]
-                continue
-            for owed in passed.opened:
-                if owed in machine.owed:
-                    machine.owed.remove(owed)
-                    self.book.close(owed, m, RELEASED, reason="moot")
-        self.closing = self.closing or machine.place.final
-        ids = tuple(passed.message.id for passed in moved)
-        says = f"{conversation.thread}: crossed {', '.join(ids)} on the way"
-        return self.say(m, OK, "crossed", INFO, says, machine=machine, conversation=conversation, crossed=ids)
-
-    def _hold(self, conversation: Conversation, m: Message) -> bool:
-        known = any(m.act in place.steps for place in conversation.table.places.values())
-        held = conversation.held = conversation.held if conversation.held is not None else []
-        if not known or len(held) >= _MOST_HELD or m in held:
-            return False
-        held.append(m)
-        return True
-
-    def release(self, conversation: Conversation) -> None:
-        """Judge again what was held, until nothing more becomes legal."""
-        going = True
-        while going and conversation.held:
-            going = False
-            for m in list(conversation.held):
-                for machine in conversation.machines():
-                    steps = machine.place.steps.get(m.act or "", ())
-                    step = choose(steps, direction_of(conversation, machine, m), m, conversation.table)
-                    if isinstance(step, Step) and addressed(conversation, machine, m, step.direction):
-                        conversation.held.remove(m)
-                        says = f"{conversation.thread}: came before what it answers"
-                        self.say(m, OK, "crossed", INFO, says, machine=machine, conversation=conversation)
-                        self.apply(conversation, machine, m, step)
-                        going = True
-                        break
-                if going:
-                    break
-
     def let_go(self, conversation: Conversation) -> None:
         """Give held messages their verdict: what they answer will not come any more."""
         held, conversation.held = conversation.held or [], None
@@ -447,14 +370,8 @@ class Applying(Sides):
         self.final = was
 
 
-def _unique(table: Table, act: str, direction: int | None) -> Place | None:
-    """Where the only move of this act leads, by this party, or by whichever party has it."""
-    if direction is not None:
-        return table.where_to.get((act, direction))
-    return table.where_to.get((act, PARTNER)) or table.where_to.get((act, STARTER))
-
-
-def _about(m: Message) -> str:
+def about(m: Message) -> str:
+    """What was asked for or promised, in short."""
     if m.name is not None:
         return m.name
     return m.content[:80] if type(m.content) is str else ""
