@@ -132,13 +132,17 @@ def shipped() -> tuple[str, ...]:
     return tuple(sorted(file.name.removesuffix(".yaml") for file in folder.iterdir() if file.name.endswith(".yaml")))
 
 
-@lru_cache(maxsize=128)
 def shipped_protocol(name: str, profile: str = FIPA) -> Protocol:
     """A protocol that comes with the package. Calling again gives the same object.
 
     Raises:
         SpecError: there is none of this name; the error names the nearest.
     """
+    return _shipped(name, profile)
+
+
+@lru_cache(maxsize=128)
+def _shipped(name: str, profile: str) -> Protocol:
     if name not in shipped():
         guess = near(name, shipped()) or "`dissensus protocol list` shows them."
         raise SpecError(f"There is no protocol {name!r}.", next_step=guess)
@@ -318,9 +322,8 @@ class _Builder:
                 raise self._at(state.line, f"No move knows the state {name!r}.", near(name, used))
         for move in moves:
             if move.source not in led_to | brought and move.source not in said:
-                raise self._at(
-                    move.line, f"No move leads to the state {move.source!r}.", near(move.source, led_to - left)
-                )
+                guess = near(move.source, led_to - set(self.final))
+                raise self._at(move.line, f"No move leads to the state {move.source!r}.", guess)
             if move.next not in left | set(self.final) | brought and move.next not in said:
                 guess = near(move.next, (left | set(self.final)) - {move.next})
                 raise self._at(

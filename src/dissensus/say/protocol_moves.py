@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from dissensus.errors import SpecError, UnknownAct
-from dissensus.say.acts import ACTS, nearest, normalise
+from dissensus.say.acts import nearest, normalise
 from dissensus.say.guards import GuardError, compile_guard
 from dissensus.say.protocol import OWED_BY_SENDER, Move, Opening
 from dissensus.say.protocol_entries import Entry, listed, near, seconds
@@ -205,8 +205,3 @@ class Pattern:
     def nothing(self) -> SpecError:
         """The error where no move fits."""
         return self.entry.wrong("", "No move fits what this takes away.", "Compare it with the moves of the file.")
-
-
-def known_acts(own: Collection[str]) -> frozenset[str]:
-    """The 22, and the protocol's own."""
-    return frozenset(ACTS) | frozenset(own)
