@@ -84,6 +84,8 @@ def is_entry(value: Any) -> bool:
     if _kind(value).endswith(("_call", "_call_output")):
         return "call_id" in value or "id" in value or "name" in value
     role = value.get("role")
+    if isinstance(value.get("content"), dict):  # an MCP prompt, not a chat
+        return False
     return isinstance(role, str) and role in ROLES and any(key in value for key in _SAYS)
 
 
