@@ -44,7 +44,8 @@ def text_lines(report: AuditReport, *, everything: bool = False) -> Iterator[str
     for thread, status, parties, detail in rows:
         yield f"{thread:<{first}}{status:<{_WIDTH}}{parties:<{third}}{detail}".rstrip()
     if (left := len(threads) - len(rows)) > 0:
-        yield f"… {left:,} more threads (--all shows them)"
+        what = "threads in which nothing is open" if len(rows) == len(shown) else "threads"
+        yield f"… {left:,} more {what} (--all shows them)"
     yield from _findings(report, everything=everything)
     yield _counts(report)
     yield from _rest(report)
@@ -130,7 +131,7 @@ def _finding(finding: Finding, consequences: int) -> str:
     says = finding.says + (f", and {consequences} more that only follow from it" if consequences else "")
     if finding.caused_by is not None:
         says += f" (follows from {finding.caused_by})"
-    return clean(f"{f'{level} #{finding.seq}':<16}{says}")
+    return f"{f'{level} #{finding.seq}':<16}{clean(says)}"
 
 
 def _counts(report: AuditReport) -> str:

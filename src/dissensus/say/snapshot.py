@@ -110,7 +110,7 @@ def _machine(machine: Machine, places: Mapping[int, int]) -> dict[str, Any]:
         "partner": machine.partner,
         "place": machine.place.name,
         "suspended": machine.suspended.name if machine.suspended is not None else None,
-        "owed": [places[id(owed)] for owed in machine.owed],
+        "owed": [places[id(owed)] for owed in machine.owed if id(owed) in places],
         "log": [_message(m) for m in machine.log],
         "told": [machine.told_starter, machine.told_partner],
         "shadow": machine.shadow.name if machine.shadow is not None else None,
