@@ -66,6 +66,8 @@ class MCPTracker:
         """Judge one message; ``m.wire`` is the JSON-RPC object, or a batch. Returns ``ok`` or what is to be said."""
         said: list[Finding] = []
         self._desk.said = said
+        if m.wire is None:  # an object without its envelope: nothing went over the wire
+            return OK
         side = CLIENT if m.sender.startswith(CLIENT) else SERVER
         session = self._session(m, side)
         for rpc in units(m.wire):
