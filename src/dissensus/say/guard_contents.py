@@ -53,7 +53,7 @@ def _contents(texts: list[str]) -> Iterator[Any]:
                 numbers.add(int(number) if number.is_integer() and "." not in match["number"] else number)
             elif match["field"] not in _WORDS:
                 fields.setdefault(match["field"])
-    pool = [*_around(numbers), *_texts(list(words)), True, False, _MISSING]
+    pool = [_MISSING, *_around(numbers), *_texts(list(words)), True, False]
     paths = sorted((tuple(each.split(".")) for each in fields), key=len)
     if paths == [("content",)]:
         yield from (value for value in pool if value is not _MISSING)

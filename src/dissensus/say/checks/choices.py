@@ -49,28 +49,42 @@ def check_races(found: Exploration) -> Iterator[Fault]:
     """P07: two roles may move in one state, so that their messages may cross on the way.
 
     No fault where both orders are legal and lead to the same place, where silence was an answer (``quiet``), or where
-    the one cuts in (a cancel, ``not-understood``, a platform's report). A warning where the protocol says by
-    ``delivery`` that messages may cross: the monitor then knows a crossing from a violation.
+    an ``include:`` or a platform cuts in. A warning where one of the two calls off what the other may be about to
+    deliver, and where the protocol says by ``delivery`` that messages may cross: the monitor then knows a crossing
+    from a violation.
     """
     machine = found.machine
-    told: set[tuple[str, str, str]] = set()
+    races: dict[tuple[str, frozenset[str]], Fault] = {}
     quiet = {way.move.next for way in machine.ways if way.move.quiet}
     for place in found.places:
         if place.state in quiet or place.state in machine.finals:
             continue
         open_ways = [way for way, _ in found.leaving(place) if not incidental(machine, way)]
         for one, two in combinations(open_ways, 2):
-            pair = (place.state, *sorted((one.sender, two.sender)))
-            if one.sender == two.sender or pair in told or _commute(machine, place, one, two):
+            pair = (place.state, frozenset((one.sender, two.sender)))
+            known = races.get(pair)
+            if one.sender == two.sender or (known is not None and known.level == ERROR):
                 continue
-            told.add(pair)  # type: ignore[arg-type]
-            level = ERROR if machine.protocol.delivery == TOTAL else WARNING
+            settled = machine.protocol.delivery != TOTAL or _calls_off(one) or _calls_off(two)
+            if (settled and known is not None) or _commute(machine, place, one, two):
+                continue
             message = (
                 f"In {place.state!r} both {one.sender!r} ({one.move.act}) and {two.sender!r} ({two.move.act}) may"
                 f" speak, and what comes of it depends on who was first."
             )
+            if not settled:
+                message += " If messages may cross, say so: `delivery: fifo`."
             trace = (*found.trace(place), _order(machine, place, one, two), _order(machine, place, two, one))
-            yield Fault("P07", level, message, max(one.move.line, two.move.line), trace)
+            line = max(one.move.line, two.move.line)
+            races[pair] = Fault("P07", WARNING if settled else ERROR, message, line, trace)
+    yield from races.values()
+
+
+def _calls_off(way: Way) -> bool:
+    """Whether the move only ends what is owed, by the title of whoever makes it: a cancel, or a release."""
+    move = way.move
+    brings = move.opens or move.detaches or move.closes or move.delegates or move.assigns
+    return move.act == "cancel" or (bool(move.releases) and not brings)
 
 
 def _commute(machine: Machine, place: Place, one: Way, two: Way) -> bool:
