@@ -69,14 +69,18 @@ def read(source: Source, options: Options) -> Iterator[Item]:
             begun, data, rest = begun or number, data + b"\n" + part, rest + 1
             value = _decoded(data)
             if value is not None:
-                yield from _messages(source, options, Entry(begun, "", {}), value[0])
+                yield from _messages(source, options, begun, "", value[0])
                 begun, data, rest = 0, b"", 0
             continue
         if data and not line.startswith(_FIELDS):
             yield from _refused(source, options, begun, cut_off)
             begun, data, rest = 0, b"", 0
         if value is not None:
-            yield from _messages(source, options, Entry(number, "", {}), value[0])
+            unit = value[0]
+            if type(unit) is dict and "jsonrpc" in unit:
+                yield _message(unit, number, "", None, None)
+            else:
+                yield from _messages(source, options, number, "", unit)
         elif line.startswith(_FIELDS):
             options.aside(Aside("field of a server-sent event", line=number))
         elif line[-1:] in {b"{", b"[", b","}:  # units that are spread over several lines
@@ -95,24 +99,24 @@ def _spread(source: Source, options: Options, after: int) -> Iterator[Item]:
         if isinstance(entry, Skipped):
             yield entry
         elif entry.line == 0 or entry.line >= after:
-            yield from _messages(source, options, entry, entry.value)
+            yield from _messages(source, options, entry.line, entry.where, entry.value)
 
 
-def _messages(source: Source, options: Options, place: Entry, value: Any) -> Iterator[Item]:
+def _messages(source: Source, options: Options, line: int, where: str, value: Any) -> Iterator[Item]:
     """The units in one JSON value: itself, what its envelope holds, or those of a batch."""
     if type(value) is list:
         for index, inner in enumerate(value):
-            yield from _messages(source, options, Entry(place.line, f"{place.where}[{index}]", {}), inner)
+            yield from _messages(source, options, line, f"{where}[{index}]", inner)
         return
     if type(value) is not dict:
-        yield from _refused(source, options, place.line, "This is no JSON object.", place.where)
+        yield from _refused(source, options, line, "This is no JSON object.", where)
         return
     if "jsonrpc" in value:
-        yield _message(value, place, None, None)
+        yield _message(value, line, where, None, None)
         return
     for key in _INSIDE:
         inner = value.get(key)
-        if type(inner) is str and inner[:1] in ("{", "["):
+        if type(inner) is str and inner[:1] in {"{", "["}:
             found = _decoded(inner.encode("utf-8", "replace"))
             inner = found[0] if found is not None else None
         units: list[Any] = inner if type(inner) is list else [inner]
@@ -120,20 +124,19 @@ def _messages(source: Source, options: Options, place: Entry, value: Any) -> Ite
             at = next((moment for name in _TIMES if (moment := seconds(value.get(name))) is not None), None)
             way = next((value[name] for name in _WAYS if type(value.get(name)) is str), None)
             for index, unit in enumerate(units):
-                where = place.where if type(inner) is dict else f"{place.where}[{index}]"
-                yield _message(unit, Entry(place.line, where, {}), at, way)
+                yield _message(unit, line, where if type(inner) is dict else f"{where}[{index}]", at, way)
             return
     if _is_unit(value) or wire.pushed(value) is not None:
-        yield _message(value, place, None, None)
+        yield _message(value, line, where, None, None)
         return
-    options.aside(Aside("no JSON-RPC", line=place.line, where=place.where))
+    options.aside(Aside("no JSON-RPC", line=line, where=where))
 
 
-def _message(unit: dict[str, Any], place: Entry, at: float | None, way: str | None) -> Message:
+def _message(unit: dict[str, Any], line: int, where: str, at: float | None, way: str | None) -> Message:
     push = wire.pushed(unit)
-    from_client = (
-        way in _FROM_CLIENT if way in _FROM_CLIENT or way in _FROM_SERVER else "method" in unit and push is None
-    )
+    from_client = "method" in unit and push is None
+    if way is not None and (way in _FROM_CLIENT or way in _FROM_SERVER):
+        from_client = way in _FROM_CLIENT
     sender, receiver = (CLIENT, SERVER) if from_client else (SERVER, CLIENT)
     act: str | None
     content_type = task = name = deadline = ident = answered = None
@@ -156,7 +159,7 @@ def _message(unit: dict[str, Any], place: Entry, at: float | None, way: str | No
         act = None
     thread = task if task is not None else f"rpc:{id_text(unit.get('id'))}"
     return Message(
-        id=f"{place.line}{place.where}" if place.line else place.where,
+        id=f"{line}{where}" if line else where,
         sender=sender,
         receivers=(receiver,),
         act=act,
@@ -167,8 +170,8 @@ def _message(unit: dict[str, Any], place: Entry, at: float | None, way: str | No
         reply_by=deadline,
         content_type=content_type,
         at=at,
-        line=place.line,
-        where=place.where,
+        line=line,
+        where=where,
         tag_source=STRUCTURE,
         name=name,
         wire=unit,
@@ -257,7 +260,7 @@ def _first_units(source: Source) -> Iterable[dict[str, Any]]:
             values = [entry.value for entry in _some(source)]
     quiet = Options(lenient=True)
     for value in values:
-        for item in _messages(source, quiet, Entry(0, "", {}), value):
+        for item in _messages(source, quiet, 0, "", value):
             if isinstance(item, Message) and type(item.wire) is dict:
                 yield item.wire
 

@@ -188,8 +188,12 @@ def pushed(value: Any) -> Any:
     """
     if type(value) is not dict or "result" in value or "error" in value:
         return None
-    inner = value.get("params") if "method" in value else value
-    if type(inner) is not dict or ("method" in value and value["method"] in METHODS):
+    inner: Any = value
+    if "method" in value:
+        inner = value.get("params")
+        if value["method"] in METHODS:
+            return None
+    if type(inner) is not dict:
         return None
     found = events(inner)[0]
     if found.kind not in (TASK, STATUS, ARTIFACT) or found.task is None:
@@ -262,12 +266,11 @@ def _agent_spoke(history: Any) -> bool:
     return type(last) is dict and last.get("role") in ("agent", "ROLE_AGENT")
 
 
-def _text(value: dict[str, Any], *keys: str) -> str | None:
-    """The first of ``keys`` that holds an id; a number is written as a text."""
-    for key in keys:
-        found = value.get(key)
-        if type(found) is str and found:
-            return found
-        if type(found) is int:
-            return str(found)
-    return None
+def _text(value: dict[str, Any], key: str, *others: str) -> str | None:
+    """The id under ``key``, or under the first of the ``others`` that holds one; a number is written as a text."""
+    found = value.get(key)
+    if type(found) is str and found:
+        return found
+    if type(found) is int:
+        return str(found)
+    return _text(value, *others) if others else None
