@@ -68,7 +68,7 @@ def check_final(found: Exploration) -> Iterator[Fault]:
     for way in found.machine.ways:
         if way.move.source in found.machine.finals and way.sender == way.move.senders[0]:
             place = found.first_in(way.move.source)
-            trace = (*found.trace(place), way.says()) if place is not None else (way.says(),)
+            trace = (*found.trace(place), way.says()) if place is not None else ()
             message = f"The state {way.move.source!r} is final, and yet {way.move.act} may be said in it."
             yield Fault("P13", ERROR, message, way.move.line, trace)
 
