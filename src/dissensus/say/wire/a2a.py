@@ -77,7 +77,6 @@ class A2ATracker(Tasks):
                     next_step=f"It is one of: {', '.join(values)}.",
                 )
         super().__init__(book, unordered=options.get("order") == "unordered")
-        self.options = {name: options[name] for name in (*CHOICES, "complete") if options.get(name) is not None}
         self.version: str | None = options.get("version")
         self.complete = options.get("complete") in _YES
         self.input_only = options.get("followup") == "input-only"
@@ -124,7 +123,6 @@ class A2ATracker(Tasks):
     def state(self) -> dict[str, Any]:
         """All that is remembered, as JSON data; open obligations lie in the book and are referred to."""
         return {
-            "options": dict(self.options),
             "calls": self.calls.state(),
             "held": self.held.state(),
             "sent": None if self.sent is None else self.sent.state(),
@@ -132,27 +130,24 @@ class A2ATracker(Tasks):
             **self.tasks_state(),
         }
 
-    @classmethod
-    def restore(cls, state: Mapping[str, Any], book: Book) -> A2ATracker:
-        """The tracker that :meth:`state` was taken of; ``book`` holds the obligations that were open."""
-        tracker = cls(book, state["options"])
-        find = finder(book)
-        tracker.calls = Calls.restore(state["calls"], find)
-        tracker.held = Held.restore(state["held"])
-        tracker.sent = None if state["sent"] is None else Memory.restore(state["sent"])
-        tracker.odd = dict(state["odd"])
-        tracker.over = Memory.restore(state["over"])
-        tracker.risen = dict(state["risen"])
-        tracker.threads = state["threads"]
-        calls = tracker.calls.open_calls()
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Become the tracker that :meth:`state` was taken of; the book holds the obligations that were open then."""
+        find = finder(self.book)
+        self.calls = Calls.restore(state["calls"], find)
+        self.held = Held.restore(state["held"])
+        self.sent = None if state["sent"] is None else Memory.restore(state["sent"])
+        self.odd = dict(state["odd"])
+        self.over = Memory.restore(state["over"])
+        self.risen = dict(state["risen"])
+        self.threads = state["threads"]
+        calls = self.calls.open_calls()
         for plain in state["live"]:
             fields: dict[str, Any] = {name: plain[name] for name in PLAIN}
             fields.update({name: find(plain[name]) for name in ONE_OWED})
             for name in MANY_OWED:
                 fields[name] = [owed for owed in map(find, plain[name]) if owed is not None]
             fields["calls"] = [calls[at] for at in plain["calls"]]
-            tracker.live[plain["id"]] = Task(**fields)
-        return tracker
+            self.live[plain["id"]] = Task(**fields)
 
     def _unit(self, m: Message, rpc: Any) -> None:
         event = wire.pushed(rpc)
