@@ -178,7 +178,8 @@ def test_the_same_id_is_a_duplicate_and_so_is_the_same_message() -> None:
 
 def test_a_duplicate_to_a_closed_thread_is_no_violation() -> None:
     heard = listen(
-        say("request", "a", "b", content="x"), say("inform", "b", "a", content="z"), say("inform", "b", "a", content="z"),
+        say("request", "a", "b", content="x"), say("inform", "b", "a", content="z"),
+        say("inform", "b", "a", content="z"),
         say("request", "a", "b", content="x"), say("inform", "b", "a", content="other"),
     )  # fmt: skip
     assert [heard.verdicts[f"m{n}"] for n in (3, 4, 5)] == ["duplicate", "duplicate", "illegal"]

@@ -14,26 +14,20 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from dissensus.errors import LogError
-from dissensus.say import sides, wording
+from dissensus.say import wording
 from dissensus.say.acts import ACTS, COMMISSIVE
 from dissensus.say.book import Book, OnClosed
-from dissensus.say.delivery import release
 from dissensus.say.judge import Judge
 from dissensus.say.machine import Conversation, Machine
 from dissensus.say.message import Message
 from dissensus.say.protocol import FIPA, TOTAL, Protocol
 from dissensus.say.seen import EXACT, Digests, Seen, digest
 from dissensus.say.swift import move_on, set_out
-from dissensus.say.tables import PARTNER
+from dissensus.say.threads import KEPT, WORST, among_many, begin
 from dissensus.say.verdicts import (
-    DECISION,
     DUPLICATE,
-    HELD,
-    ILLEGAL,
+    EXPIRED,
     INFO,
-    LATE,
-    NO_TITLE,
-    OFFER,
     OK,
     RELEASED,
     UNTAGGED,
@@ -43,9 +37,6 @@ from dissensus.say.verdicts import (
     Obligation,
 )
 
-CLOSED_KEPT: Final = 16_384
-"""How many closed threads are remembered whole, and astray ones; of older ones only that they are closed."""
-_WORST: Final = {OK: 0, DUPLICATE: 1, HELD: 2, LATE: 3, VOID: 4, NO_TITLE: 5, ILLEGAL: 6}
 _PROMISES: Final = frozenset(name for name, act in ACTS.items() if COMMISSIVE in act.classes)
 WIRE: Final = {
     "a2a": "dissensus.say.wire.a2a:A2ATracker",
@@ -113,7 +104,7 @@ class Monitor(Judge):
         self.astray: dict[str, Conversation] = {}
         """Threads in which nothing legal was said yet."""
         self.closed: dict[str, Conversation] = {}
-        """Threads that ended, the last :data:`CLOSED_KEPT`."""
+        """Threads that ended, the last :data:`KEPT`."""
         self.long_closed: Digests | None = None
         """Threads that ended before these."""
         self._wire_options = dict(wire or {})
@@ -177,12 +168,13 @@ class Monitor(Judge):
         if self.swift and (move_on(self, m, conversation) if conversation is not None else set_out(self, m, thread)):
             return OK
         if conversation is None:
-            return self._begin(m, thread)
+            return begin(self, m, thread)
         machine = conversation.only
-        if machine is not None and len(m.receivers) == 1 and (machine.partner in (m.sender, m.receivers[0])):
+        direct = machine is not None and len(m.receivers) == 1 and machine.partner in (m.sender, m.receivers[0])
+        if machine is not None and direct and not conversation.table.has_sub:
             verdict = self.judge(conversation, machine, m)
         else:
-            verdict = self._among_many(conversation, m)
+            verdict = among_many(self, conversation, m)
         if self.closing:
             self.close_if_ended(conversation)
         return verdict
@@ -204,8 +196,7 @@ class Monitor(Judge):
         for tracker in self.trackers.values():
             for finding in tracker.finish():
                 self.found(finding)
-        if self.profile == "jade" and as_of is not None:
-            self._reject_by_silence(as_of)
+        self._lapse(as_of)
         self.book.finish(as_of, closed=closed, unreadable=unreadable)
 
     def state(self) -> dict[str, Any]:
@@ -287,103 +278,9 @@ class Monitor(Judge):
         verdict = OK
         for finding in said:
             self.found(finding)
-            if _WORST.get(finding.verdict, 0) > _WORST.get(verdict, 0):
+            if WORST.get(finding.verdict, 0) > WORST.get(verdict, 0):
                 verdict = finding.verdict
         return verdict
-
-    def _begin(self, m: Message, thread: str) -> str:
-        """The first message of a thread, or one of a thread that is closed or never began well."""
-        conversation = self.closed.get(thread)
-        if conversation is not None:
-            return self._after_the_end(conversation, m)
-        if self.long_closed is not None and self.long_closed.get(digest(thread)) is not None:
-            says = f"{thread}: {m.act} is not legal in state closed"
-            return self.say(m, ILLEGAL, "state", VIOLATION, says, party=m.sender)
-        table = self.table(m.protocol or self.default, m.line)
-        conversation = self.astray.get(thread)
-        if m.act in table.starters and (conversation is None or m.sender == conversation.starter):
-            if conversation is None:
-                conversation = Conversation(thread, table, m.sender)
-            self.threads += 1
-            self._join(conversation, m)
-            verdict = self._among_many(conversation, m)
-            if any(machine.place is not table.start for machine in conversation.machines()):
-                self.astray.pop(thread, None)
-                self.running[thread] = conversation
-                if conversation.held:
-                    release(self, conversation)
-                if self.closing:
-                    self.close_if_ended(conversation)
-            else:
-                self.threads -= 1
-                self._go_astray(thread, conversation)
-            return verdict
-        if conversation is None:
-            back = (m.act or "", PARTNER) in table.where_to or m.act not in table.starters
-            starter, partner = (m.receivers[0], m.sender) if back else (m.sender, m.receivers[0])
-            conversation = Conversation(thread, table, starter)
-            conversation.add(Machine(partner, table.start))
-            self._go_astray(thread, conversation)
-        return self._among_many(conversation, m)
-
-    def _go_astray(self, thread: str, conversation: Conversation) -> None:
-        self.astray[thread] = conversation
-        if len(self.astray) > CLOSED_KEPT:
-            gone = self.astray.pop(next(iter(self.astray)))
-            self.let_go(gone)
-
-    def _after_the_end(self, conversation: Conversation, m: Message) -> str:
-        """A message to a closed thread: a further partner of a call, a duplicate, or illegal."""
-        table = conversation.table
-        anew = table.many and m.sender == conversation.starter and m.act in table.starters
-        if anew and not any(conversation.of(receiver) for receiver in m.receivers):
-            del self.closed[conversation.thread]
-            self.running[conversation.thread] = conversation
-            return self._among_many(conversation, m)
-        return self._among_many(conversation, m)
-
-    def _join(self, conversation: Conversation, m: Message) -> None:
-        """A machine for each receiver who has none."""
-        for receiver in m.receivers:
-            if conversation.of(receiver) is None:
-                conversation.add(Machine(receiver, conversation.table.start))
-        if m.reply_to is not None:
-            conversation.reply_to = m.reply_to
-
-    def _among_many(self, conversation: Conversation, m: Message) -> str:
-        """Find the machines that ``m`` concerns, and judge it in each."""
-        if m.sender == conversation.starter:
-            table = conversation.table
-            if m.act in table.starters and table.many:
-                self._join(conversation, m)
-            found = [machine for receiver in m.receivers if (machine := conversation.of(receiver)) is not None]
-        else:
-            mine = conversation.of(m.sender)
-            found = [mine] if mine is not None else []
-            if conversation.table.has_sub and not (mine is not None and conversation.starter in m.receivers):
-                verdict = sides.aside(self, conversation, m)
-                if verdict is not None:
-                    return verdict
-        if not found:
-            found = self._nearest(conversation, m)
-        verdict = OK
-        for machine in found:
-            here = self.judge(conversation, machine, m)
-            if _WORST[here] > _WORST[verdict]:
-                verdict = here
-        return verdict
-
-    @staticmethod
-    def _nearest(conversation: Conversation, m: Message) -> list[Machine]:
-        """The one machine to judge a stranger's message by: its receiver's, else the first where its act is legal."""
-        machines = conversation.machines()
-        for machine in machines:
-            if machine.partner in m.receivers:
-                return [machine]
-        for machine in machines:
-            if m.act in machine.place.steps:
-                return [machine]
-        return machines[:1]
 
     def close_if_ended(self, conversation: Conversation) -> None:
         """Remember a thread as closed once every machine of it is in a final state."""
@@ -393,19 +290,31 @@ class Monitor(Judge):
             return
         del self.running[thread]
         self.closed[thread] = conversation
-        if len(self.closed) > CLOSED_KEPT:
+        if len(self.closed) > KEPT:
             oldest = next(iter(self.closed))
             self.let_go(self.closed.pop(oldest))
             if self.long_closed is None:
                 self.long_closed = Digests()
             self.long_closed.put(digest(oldest))
 
-    def _reject_by_silence(self, as_of: float) -> None:
-        """Under ``jade``, a decision that did not come in time counts as a rejection: the offer is released."""
-        late = {(owed.thread, owed.sub, owed.opened_by) for owed in self.book.overdue(as_of) if owed.kind == DECISION}
-        for owed in self.book.open_ones():
-            if owed.kind == OFFER and (owed.thread, owed.sub, owed.opened_by) in late:
-                self.book.end(owed, RELEASED, reason="no decision in time")
+    def _lapse(self, as_of: float | None) -> None:
+        """What a conversation may leave open where it stands has expired, and silence may stand for an act."""
+        for conversation in self.running.values():
+            for machine in conversation.machines():
+                place = machine.place
+                if place.lapses_as is not None and as_of is not None:
+                    self._silence(machine, place.lapses_as, as_of)
+                for owed in [owed for owed in machine.owed if owed.kind in place.may_lapse]:
+                    machine.owed.remove(owed)
+                    self.book.end(owed, EXPIRED, reason="may lapse")
+
+    def _silence(self, machine: Machine, act: str, as_of: float) -> None:
+        """Let silence past a deadline stand for ``act``: under ``jade``, no decision on a bid rejects it."""
+        if any(owed.deadline is not None and as_of > owed.deadline for owed in machine.owed):
+            released = {kind for step in machine.place.steps.get(act, ()) for kind in step.releases}
+            for owed in [owed for owed in machine.owed if owed.kind in released]:
+                machine.owed.remove(owed)
+                self.book.end(owed, RELEASED, reason=f"silence stands for {act}")
 
 
 def _doer(m: Message) -> str | None:

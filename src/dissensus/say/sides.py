@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from dissensus.say.machine import Conversation, Machine
 from dissensus.say.message import Message
+from dissensus.say.protocol import STRICT
 from dissensus.say.tables import Step
 from dissensus.say.verdicts import HELD, LATE, OK
 
@@ -45,7 +46,8 @@ def aside(judge: Judge, conversation: Conversation, m: Message) -> str | None:
         return None
     verdict = judge.judge(talk, talk.only, m)
     if verdict in {OK, LATE, HELD} and not conversation.table.designated and not conversation.silent:
-        conversation.unforwarded += 1
+        conversation.unforwarded += not (talk.silent and conversation.table.profile == STRICT)
+        talk.silent = True  # it has answered; under strict, one answer of each is brought back
     end_if_done(judge, conversation, broker)
     return verdict
 

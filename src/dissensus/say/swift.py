@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dissensus.say.judge import about
 from dissensus.say.machine import Conversation, Machine
 from dissensus.say.message import Message
+from dissensus.say.seen import digest
 
 if TYPE_CHECKING:
     from dissensus.say.monitor import Monitor
@@ -60,7 +61,9 @@ def move_on(monitor: Monitor, m: Message, conversation: Conversation) -> bool:
 
 def set_out(monitor: Monitor, m: Message, thread: str) -> bool:
     """Begin an ordinary thread at a glance, as :func:`move_on` goes on with one."""
-    if monitor.long_closed is not None or thread in monitor.closed or thread in monitor.astray:
+    if thread in monitor.closed or thread in monitor.astray:
+        return False
+    if monitor.long_closed is not None and monitor.long_closed.get(digest(thread)) is not None:
         return False
     table = monitor.tables.get(m.protocol or monitor.default)
     if table is None or len(m.receivers) != 1 or m.receivers[0] == m.sender or m.reply_to is not None:

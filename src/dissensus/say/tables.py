@@ -6,6 +6,9 @@ from collections.abc import Iterable
 
 from dissensus.say.protocol import ONE, RESUME, TOTAL, Guard, Move, Opening, Protocol
 
+AS_INFORM = frozenset({"confirm", "disconfirm", "inform-if", "inform-ref"})
+"""Acts that count as ``inform`` where a protocol does not name them."""
+
 STARTER, PARTNER = 0, 1
 """Who speaks: the party that began the thread, or the one that it spoke to."""
 
@@ -56,7 +59,18 @@ class Step:
 class Place:
     """One state of a machine."""
 
-    __slots__ = ("expected", "final", "name", "open_to_others", "shown", "steps", "swift", "verify")
+    __slots__ = (
+        "expected",
+        "final",
+        "lapses_as",
+        "may_lapse",
+        "name",
+        "open_to_others",
+        "shown",
+        "steps",
+        "swift",
+        "verify",
+    )
 
     def __init__(self, name: str, shown: str, *, final: bool, verify: str | None) -> None:
         self.name = name
@@ -65,6 +79,8 @@ class Place:
         self.verify = verify
         self.steps: dict[str, tuple[Step, ...]] = {}
         self.expected: tuple[str, ...] = ()
+        self.lapses_as: str | None = None
+        self.may_lapse: tuple[str, ...] = ()
         self.swift: dict[str, Step] = {}
         """The moves of this state that need no more than a glance, by act."""
         self.open_to_others: str | None = None
@@ -99,6 +115,9 @@ class Table:
             state.name: Place(state.name, state.shown, final=state.final, verify=state.verify)
             for state in protocol.states.values()
         }
+        for state in protocol.states.values():
+            self.places[state.name].lapses_as = state.lapses_as
+            self.places[state.name].may_lapse = state.may_lapse
         self.start = self.places[protocol.start]
         resume = Place(RESUME, RESUME, final=False, verify=None)
         found: dict[str, dict[str, list[Step]]] = {name: {} for name in self.places}
@@ -112,6 +131,9 @@ class Table:
         for name, steps in found.items():
             self.places[name].steps = {act: tuple(some) for act, some in steps.items()}
             self.places[name].expected = tuple(steps)
+            for act in AS_INFORM - steps.keys():
+                if "inform" in steps:
+                    self.places[name].steps[act] = self.places[name].steps["inform"]
         self.starters = frozenset(self.start.steps)
         self.kinds = frozenset().union(*(move.kinds for move in protocol.moves))
         self.has_sub = any(move.sub for move in protocol.moves)
