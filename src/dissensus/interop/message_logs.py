@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from dissensus.errors import LogError
+from dissensus.interop.record_log import record_from_bytes, record_source
 from dissensus.interop.spool import Spool
 from dissensus.say.audit import Tally, run
 from dissensus.say.message import Message
 from dissensus.say.monitor import Monitor
 from dissensus.say.protocol import FIPA, Protocol
 from dissensus.say.readers.base import Options, Reader, Source
+from dissensus.say.readers.record import PLATFORMS, EventSource
 from dissensus.say.readers.registry import reader_named, recognise
 from dissensus.say.verdicts import Finding, Obligation
 
@@ -109,12 +111,15 @@ def audit_file(
     reader = reader_named(settings.format) if settings.format else recognise(source)
     findings, obligations = Spool(Finding), Spool(Obligation)
     monitor = monitor_for(settings, on_finding=findings.add, on_closed=obligations.add)
+    as_of = settings.as_of
+    if as_of is None and isinstance(source, EventSource):
+        as_of = source.ended()
     tally = run(
         source,
         reader,
         monitor,
         Options(lenient=settings.lenient, protocol=monitor.default, extra=settings.extra),
-        as_of=settings.as_of,
+        as_of=as_of,
         closed=settings.closed,
         tagger=settings.tagger,
         progress=progress,
@@ -156,6 +161,7 @@ def monitor_for(
         delivery=settings.delivery,
         authority=settings.authority,
         ttl=settings.ttl,
+        platforms=PLATFORMS,
         find=find,
         wire=settings.extra,
         on_finding=on_finding,
@@ -172,7 +178,7 @@ def open_source(path: str | Path) -> Source:
     name = str(path)
     if name == "-":
         raw = sys.stdin.buffer.read()
-        return Source("stdin", lambda: io.BytesIO(raw))
+        return record_from_bytes("stdin", raw) or Source("stdin", lambda: io.BytesIO(raw))
     place = Path(path)
 
     def opens() -> IO[bytes]:
@@ -185,7 +191,7 @@ def open_source(path: str | Path) -> Source:
     if place.is_dir():
         raise LogError("This is a folder, not a log.", path=name, next_step="Give one file; call it once for each.")
     opens().close()
-    return Source(name, opens)
+    return record_source(place) or Source(name, opens)
 
 
 def iso(at: float | None) -> str | None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dissensus.errors import ScriptError
-from dissensus.record.event import PUBLIC, Draft
+from dissensus.record.event import Draft
 from dissensus.record.view import Views
 from dissensus.run.frames import Frame, Gathering
 from dissensus.run.journal import Journal
@@ -22,7 +22,9 @@ from dissensus.run.performers import Aside, Finished, Performer
 from dissensus.run.render import Job, describe, render
 from dissensus.script.effects import Note, Post, Race, Script, Together, Within, who_of
 from dissensus.script.keys import Keys, seed_of
+from dissensus.script.obeying import Obeying
 from dissensus.script.outcomes import Cancelled, Done, Outcome, to_data
+from dissensus.script.saying import blocked, said
 from dissensus.script.seats import Seat
 
 _WAITS: Any = object()
@@ -40,6 +42,7 @@ class Engine:
         self._seed = seed
         self._keys = Keys()
         self._views = Views()
+        self._obeying = Obeying()
         self._owners: dict[str, tuple[Gathering, Job]] = {}
         self._to_start: list[Job] = []
 
@@ -93,6 +96,7 @@ class Engine:
             )
         )
         self._views.add(event)
+        self._obeying.take(event)
         self.counts[outcome.kind] += 1
 
     def _wake(self, gathering: Gathering) -> None:
@@ -160,8 +164,7 @@ class Engine:
         kind = effect.kind_of_note if isinstance(effect, Note) else effect.kind
         key = self._keys.give(scope, kind, who_of(effect), effect.key)
         if isinstance(effect, Post | Note):
-            self._views.add(self.journal.write(_said(effect, key), durable=getattr(effect, "durable", False)))
-            gathering.put(slot, Done())
+            gathering.put(slot, self._say(effect, key, scope))
             return
         agent = getattr(effect, "agent", None)
         if agent is not None and agent not in self._seats:
@@ -180,9 +183,21 @@ class Engine:
             )
         )
         self._views.add(event)
+        self._obeying.take(event)
         gathering.keys[key] = slot
         self._owners[key] = (gathering, job)
         self._to_start.append(job)
+
+    def _say(self, effect: Post | Note, key: str, scope: str) -> Outcome:
+        """Put what the script says on the record, where those it is for see it; a post only if it is a legal move."""
+        draft = said(effect, key, scope)
+        why_not = self._obeying.against(draft) if isinstance(effect, Post) else None
+        if why_not is not None:
+            self.journal.write(blocked(draft, why_not))
+            self.counts[why_not.kind] += 1
+            return why_not
+        self._views.add(self.journal.write(draft, durable=getattr(effect, "durable", False)))
+        return Done()
 
     def _give_up_rest(self, gathering: Gathering) -> None:
         """End a race: cancel what still runs, and record who was used, in order, before the script sees it."""
@@ -196,32 +211,6 @@ class Engine:
         used = list(gathering.arrived)
         given_up = [name for name in gathering.slots if name not in gathering.arrived]
         self.journal.write(Draft(kind="raced", key=gathering.race_key, body={"used": used, "given_up": given_up}))
-
-
-def _said(effect: Post | Note, key: str) -> Draft:
-    if isinstance(effect, Note):
-        return Draft(
-            kind=effect.kind_of_note,
-            key=key,
-            actor=effect.actor,
-            thread=effect.thread,
-            visibility=effect.visibility,
-            body=dict(effect.data),
-        )
-    return Draft(
-        kind="post",
-        key=key,
-        actor=effect.sender,
-        thread=effect.thread,
-        visibility=(*effect.to, effect.sender) if effect.to else PUBLIC,
-        body={
-            "sender": effect.sender,
-            "to": list(effect.to),
-            "act": effect.act,
-            "text": effect.text,
-            "data": dict(effect.data),
-        },
-    )
 
 
 def _join(scope: str, name: str) -> str:

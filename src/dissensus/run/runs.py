@@ -70,13 +70,25 @@ class Replayed:
     """False if the procedure's source has changed since; the decision may be identical all the same."""
 
 
+_DECIDING = (
+    ("answers", ".py"),
+    ("decide", ".py"),
+    ("measure", ".py"),
+    ("say", ".py"),
+    ("say/protocols", ".yaml"),
+    ("say/readers", "record.py"),
+    ("script", ".py"),
+)
+"""Folders and ends of names of the sources that decide what a script does. Readers of foreign logs do not."""
+
+
 @lru_cache(maxsize=1)
 def source_digest() -> str:
     """SHA-256 over the sources that decide what a script does: everything pure."""
     digest = hashlib.sha256()
-    for package in ("answers", "decide", "measure", "script"):
-        folder = resources.files(dissensus) / package
-        for file in sorted((entry for entry in folder.iterdir() if entry.name.endswith(".py")), key=lambda f: f.name):
+    for package, names in _DECIDING:
+        folder = resources.files(dissensus).joinpath(*package.split("/"))
+        for file in sorted((entry for entry in folder.iterdir() if entry.name.endswith(names)), key=lambda f: f.name):
             digest.update(f"{package}/{file.name}\0".encode())
             digest.update(file.read_bytes())
     return digest.hexdigest()

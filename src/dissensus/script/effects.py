@@ -111,9 +111,27 @@ class AskPerson:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """Put a message on the record for others to read. Outcome: Done.
+    """Put a message on the record for others to read. Outcome: Done, or Blocked if it was no legal move.
 
     ``to`` names the receivers; empty means everybody. The message enters the views of those who may see it.
+
+    A post with a ``protocol``, or in a thread that has one, is a move in it: it names its receivers, its ``act`` is one
+    of the 22, and it is judged before anybody sees it. Any other post is an announcement, which no protocol judges.
+
+    Args:
+        sender: who speaks.
+        text: what is read.
+        to: the receivers.
+        act: what the message does.
+        thread: the conversation.
+        data: the payload for programs.
+        protocol: name of the protocol; None takes that of the thread, if it has one.
+        content_type: ``done``, ``result``, ``true`` …, where the protocol tells such apart.
+        reply_with, in_reply_to: exact correlation of question and answer.
+        deadline_s: seconds within which the next move is wanted.
+        about: the agent that this is about, where another speaks for it: ``engine`` reports that one has failed.
+        of: key of the effect whose outcome this was read from. What is said in time there is said in time here.
+        key: the effect's key.
     """
 
     kind: ClassVar[str] = "post"
@@ -124,6 +142,13 @@ class Post:
     act: str = "inform"
     thread: str = "main"
     data: Mapping[str, Any] = field(default_factory=dict)
+    protocol: str | None = None
+    content_type: str | None = None
+    reply_with: str | None = None
+    in_reply_to: str | None = None
+    deadline_s: float | None = None
+    about: str | None = None
+    of: str | None = None
     key: str | None = None
 
 

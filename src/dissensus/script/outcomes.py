@@ -180,6 +180,25 @@ class Done:
     kind: ClassVar[str] = "done"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocked:
+    """A post was no legal move, so nobody has seen it. The record holds it with the finding, for the operator.
+
+    Args:
+        verdict: ``illegal`` (the act is not allowed in the thread's state), ``no-title`` (the sender, or a receiver,
+            has no part in it) or ``void`` (no receiver, no such act, another's promise).
+        rule: name of the rule that stands against it: ``state``, ``title``, ``kind``, ``protocol``, ``act`` …
+        says: the fault in one sentence.
+        expected: the acts that the state allows.
+    """
+
+    kind: ClassVar[str] = "blocked"
+    verdict: str
+    rule: str
+    says: str
+    expected: tuple[str, ...] = ()
+
+
 Outcome = (
     Reply
     | Extended
@@ -194,13 +213,14 @@ Outcome = (
     | CheckResult
     | PersonAnswer
     | Done
+    | Blocked
 )
 Failure = Refusal | Invalid | TransportFailure | TimedOut | BudgetExhausted | Cancelled
 FAILURES = (Refusal, Invalid, TransportFailure, TimedOut, BudgetExhausted, Cancelled)
 FAILURE_KINDS = tuple(cls.kind for cls in FAILURES)
 
 _BY_KIND: dict[str, type[Any]] = {
-    cls.kind: cls for cls in (Reply, Extended, Scores, *FAILURES, ToolResult, CheckResult, PersonAnswer, Done)
+    cls.kind: cls for cls in (Reply, Extended, Scores, *FAILURES, ToolResult, CheckResult, PersonAnswer, Done, Blocked)
 }
 
 
