@@ -23,12 +23,12 @@ from dissensus.agents.panel import (
 )
 from dissensus.agents.panel_file import panel_of
 from dissensus.agents.prices import Prices
-from dissensus.specfile import parse_spec
 from dissensus.errors import SpecError, UsageError
 from dissensus.script.calls import Capability, Extend, Generate, Score, Turn
 from dissensus.script.outcomes import Extended, Reply, Scores
 from dissensus.script.seats import Seat
 from dissensus.script.styles import ROTATION, STYLES
+from dissensus.specfile import parse_spec
 
 pytestmark = pytest.mark.anyio
 

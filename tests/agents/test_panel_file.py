@@ -14,10 +14,10 @@ from dissensus.agents.budget import Limits
 from dissensus.agents.panel import ModelSpec, Panel, load_panel, panel_from_data
 from dissensus.agents.panel_file import panel_of
 from dissensus.agents.prices import Prices
-from dissensus.specfile import parse_spec
 from dissensus.agents.toolbox import ToolSource
 from dissensus.errors import SpecError
 from dissensus.script.styles import STYLES
+from dissensus.specfile import parse_spec
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 FULL = """\

@@ -10,8 +10,8 @@ import pydantic
 from pydantic import BeforeValidator, Field
 
 from dissensus.agents.durations import seconds_of
-from dissensus.specfile import Place, Spec
 from dissensus.errors import SpecError
+from dissensus.specfile import Place, Spec
 
 _Entry = TypeVar("_Entry", bound="Entry")
 

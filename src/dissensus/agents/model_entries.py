@@ -11,8 +11,8 @@ from dissensus.agents.entries import ModelEntry, PricesEntry, read_entry, unknow
 from dissensus.agents.panel import ModelSpec
 from dissensus.agents.prices import UNKNOWN_PRICES, Prices
 from dissensus.agents.registry import read_options, split_reference
-from dissensus.specfile import Place, Spec
 from dissensus.errors import UsageError
+from dissensus.specfile import Place, Spec
 
 _SHORT: Mapping[str, Mapping[str, str]] = {
     "openai": {"url": "base_url", "limit": "concurrency", "timeout": "timeout_s"},

@@ -46,11 +46,11 @@ from dissensus.agents.model_entries import read_models
 from dissensus.agents.panel import MOST_AGENTS, ModelSpec, Panel
 from dissensus.agents.personas import name_of, system_prompt
 from dissensus.agents.secrets import looks_like_secret
-from dissensus.specfile import Place, Spec, read_spec
 from dissensus.agents.tool_entries import read_tools
 from dissensus.agents.toolbox import ToolSource
 from dissensus.script.seats import Seat, ToolSpec
 from dissensus.script.styles import STYLES
+from dissensus.specfile import Place, Spec, read_spec
 
 RESERVED: Final = frozenset({"engine", "everybody", "operator", "person", "procedure", "public"})
 """Names that mean something else in a record."""

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from dissensus.agents.entries import McpEntry, ToolEntry, nearest, read_entry
-from dissensus.specfile import Place, Spec
 from dissensus.agents.toolbox import Kind, ToolSource, open_tool
 from dissensus.agents.tools import BUILT_IN, MOST_TEXT, TIMEOUT_S
 from dissensus.errors import SpecError
 from dissensus.script.seats import ToolSpec
+from dissensus.specfile import Place, Spec
 
 _KINDS: Final[Mapping[str, Kind]] = {"python": "python", "command": "command", "mcp": "mcp", "builtin": "built-in"}
 """The keys that say what a tool is."""
