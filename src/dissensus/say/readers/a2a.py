@@ -274,6 +274,7 @@ def _some(source: Source) -> Iterator[Entry]:
 
 
 READER = Reader(
+    ids="line",
     name="a2a",
     title="A2A traffic on JSON-RPC, 0.3 and 1.0",
     recognise=_recognise,

@@ -291,6 +291,7 @@ def _likeness(rpc: Any) -> float:
 
 
 READER = Reader(
+    ids="line",
     name="mcp",
     title="MCP traffic on JSON-RPC, 2025-06-18, 2025-11-25 and 2026-07-28",
     recognise=_recognise,
