@@ -113,7 +113,7 @@ AGENTS_SDK = Reader(
         "function span, mcp_tools span": "tool-call: request to the tool or server, and its result",
         "generation, response, transcription, speech span": "tool-call to the model",
         "handoff span": "hand-off: request from from_agent to to_agent; the next agent span of to_agent is its agree, "
-        "and that span's end its inform or failure",
+        "and that span's end its inform or failure; an error of the hand-off itself is a refuse",
         "task, turn, guardrail, custom span; trace": "no message: counted as asides",
     },
     cannot_tell=(

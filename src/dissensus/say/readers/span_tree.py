@@ -202,7 +202,7 @@ def _opening(part: _Part) -> Message:
 
 
 def _closing(part: _Part) -> Message:
-    act = "inform" if part.span.error is None else "failure"
+    act = "inform" if part.span.error is None else "refuse" if part.span.kind == HANDOFF else "failure"
     return _say(part, act, part.hand_off.asker if part.hand_off is not None else part.asker)
 
 
@@ -219,7 +219,7 @@ def _say(part: _Part, act: str, other: str) -> Message:
         protocol=_HAND_OFF if handing else _CALL if span.kind == TOOL else _REQUEST,
         reply_with=span.call if request else None,
         in_reply_to=None if starts else span.call,
-        content={"request": span.asked, "inform": span.answered, "failure": span.error}.get(act),
+        content={"request": span.asked, "inform": span.answered, "agree": None}.get(act, span.error),
         content_type="result" if act == "inform" else None,
         at=span.start if starts else span.end,
         line=span.line,
