@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from dissensus.say.message import STRUCTURE, Message
-from dissensus.say.readers.base import Aside, Item, Options, Reader, Skipped, Source
+from dissensus.say.readers.base import HEAD, Aside, Item, Options, Reader, Skipped, Source
 from dissensus.say.readers.documents import Document, bad, beginning, decode, is_lines, json_lines
 from dissensus.say.readers.mcp_sides import Sides
 from dissensus.say.readers.mcp_text import Said, looks_like_text_log, said
@@ -200,7 +200,7 @@ def _of_value(writer: _Writer, source: Source, options: Options, place: tuple[in
     envelope = _opened(value)
     if envelope is not None:
         yield from writer.messages(place, envelope)
-    elif type(value) is dict and not place[1] and _is_single(source):
+    elif type(value) is dict and not place[1] and _single(source) is not None:
         thing = load_object("", value, path=source.name, line=place[0])
         if isinstance(thing, Message):
             yield thing
@@ -210,9 +210,16 @@ def _of_value(writer: _Writer, source: Source, options: Options, place: tuple[in
         yield bad(source, options, place[0], _NOT_MCP, place[1])
 
 
-def _is_single(source: Source) -> bool:
-    """Whether the file is one object, as the examples of the schema are."""
-    return len(beginning(source)[1]) == 1
+def _single(source: Source) -> dict[str, Any] | None:
+    """The object that the whole file is, as the examples of the schema are; None if it is something else."""
+    head = source.head()
+    if len(head) >= HEAD:
+        return None
+    try:
+        value = decode(head.removeprefix(b"\xef\xbb\xbf"))
+    except ValueError:
+        return None
+    return value if type(value) is dict else None
 
 
 def _of_document(writer: _Writer, source: Source, options: Options) -> Iterator[Item]:
@@ -247,11 +254,13 @@ def _recognise(source: Source) -> float:
     text = source.head().decode("utf-8", "replace")
     if text.removeprefix("﻿").lstrip()[:1] not in ("{", "["):
         return _LIKELY if looks_like_text_log(text) else 0.0
-    values = beginning(source)[1]
     best = 0.0
-    if len(values) == 1 and type(values[0]) is dict and classify(values[0])[0] != UNCLASSIFIED:
-        best = _SINGLE
-    for value in _first(values):
+    single = _single(source)
+    if single is not None:
+        kind = classify(single)[0]
+        told = kind not in (UNCLASSIFIED, REQUEST, NOTIFICATION)
+        best = _likeness(single) if "method" in single else _SINGLE if told else 0.0
+    for value in _first(beginning(source)[1]):
         envelope = _opened(value)
         for rpc in envelope.units if envelope is not None else ():
             best = max(best, _likeness(rpc))

@@ -76,8 +76,8 @@ def said(source: Source, options: Options) -> Iterator[Said | Skipped]:
             yield bad(source, options, number, "This line says that it holds a message, and its JSON is broken.")
             continue
         side = CLIENT if found["c2s"] or (found["who"] or "").lower() == CLIENT else SERVER
-        tags = [tag for tag in _TAGS.findall(text[: found.start()]) if tag and tag.lower() not in _LEVELS]
-        server = next((tag for tag in tags if stamp(tag) is None), "")
+        tags = [tag for tag in _TAGS.findall(text[: found.start()]) if tag.lower() not in _LEVELS]
+        server = next((tag for tag in tags if stamp(tag) is None and any(map(str.isalpha, tag))), "")
         yield Said(number, side, server, stamp(text[: found.start()]), value)
     yield from skipped
 
