@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from dissensus.say.acts import ACTS, ASSERTIVE
 from dissensus.say.exploring import Machine, Place, Way
 from dissensus.say.message import Message
 from dissensus.say.protocol import TOTAL, Move, Protocol
@@ -22,10 +23,13 @@ TALKS: Final = {
     "request": "fipa-request",
     "query-if": "fipa-query",
     "query-ref": "fipa-query",
+    "request-when": "fipa-request-when",
+    "request-whenever": "fipa-request-when",
     "cfp": "fipa-contract-net",
+    "propose": "fipa-propose",
     "subscribe": "fipa-subscribe",
 }
-"""Protocol of a broker's talk with a third party, by its first act."""
+"""Protocol of a broker's talk with a third party, by its first act. What only tells something begins no talk."""
 
 Find = Callable[[str], Protocol]
 Due = tuple[tuple[str, float], ...]
@@ -56,11 +60,12 @@ class Thread:
     Args:
         protocol: its protocol.
         find: gives the protocols by which a broker talks with third parties.
+        machine: the protocol, prepared; it is prepared here if not given.
     """
 
-    def __init__(self, protocol: Protocol, find: Find | None = None) -> None:
+    def __init__(self, protocol: Protocol, find: Find | None = None, *, machine: Machine | None = None) -> None:
         self.protocol = protocol
-        self.machine = Machine(protocol)
+        self.machine = machine or Machine(protocol)
         self.kinds = frozenset[str]().union(*(move.kinds for move in protocol.moves))
         self.opening = frozenset(move.next for move in protocol.moves if move.sub)
         self.starter = ""
@@ -179,6 +184,8 @@ class Thread:
             if m.sender == name and len(m.receivers) == 1:
                 other = m.receivers[0]
                 if other not in self.talks:
+                    if m.act in ACTS and ASSERTIVE in ACTS[m.act].classes and m.act != "failure":
+                        return ""
                     protocol = TALKS.get(m.act or "")
                     if protocol is None or self._find is None:
                         return "title"
@@ -200,9 +207,11 @@ class Thread:
                 party.ended = True
 
 
-def first_outside(protocol: Protocol, messages: Iterable[Message], find: Find | None = None) -> int | None:
+def first_outside(
+    protocol: Protocol, messages: Iterable[Message], find: Find | None = None, *, machine: Machine | None = None
+) -> int | None:
     """Place of the first message, from 0, that does not keep to ``protocol``; None if all do."""
-    thread = Thread(protocol, find)
+    thread = Thread(protocol, find, machine=machine)
     return next((at for at, m in enumerate(messages) if thread.see(m)), None)
 
 

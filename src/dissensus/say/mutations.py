@@ -45,6 +45,6 @@ def mutations(protocol: Protocol, said: tuple[Said, ...]) -> Iterator[Changed]:
         for kind in known:
             if kind != each.kind:
                 yield "wrong-kind", (*before, replace(each, kind=kind), *after)
-    for each in dict.fromkeys((said[0], said[-1])):
+    for each in (said[0], said[-1])[: len(said)]:
         more = f"{each.content} once more" if isinstance(each.content, str) else each.content
         yield "after-close", (*said, replace(each, content=more))

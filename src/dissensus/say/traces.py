@@ -296,18 +296,19 @@ def negative_traces(protocol: Protocol, find: Find | None = None) -> Iterator[Tr
     """
     from dissensus.say.mutations import mutations
 
-    seen: set[tuple[Said, ...]] = set()
+    seen: set[str] = set()
+    find, machine = finder(protocol, find), Machine(protocol)
     number = 0
     for shows, said in plans(protocol, find):
-        if first_outside(protocol, written(said, "t", protocol), finder(protocol, find)) is not None:
+        if first_outside(protocol, written(said, "t", protocol), find, machine=machine) is not None:
             continue
         for fault, changed in mutations(protocol, said):
-            if changed in seen:
+            if (told := repr(changed)) in seen:
                 continue
-            seen.add(changed)
+            seen.add(told)
             name = f"{protocol.name}/{fault}/{number + 1}"
             messages = written(changed, name, protocol)
-            at = first_outside(protocol, messages, finder(protocol, find))
+            at = first_outside(protocol, messages, find, machine=machine)
             if at is not None:
                 number += 1
                 yield Trace(name, shows, messages, ends=False, fault=fault, at=at)
