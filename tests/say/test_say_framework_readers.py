@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from dissensus.errors import LogError
 from dissensus.say.message import Message
 from dissensus.say.monitor import Monitor
-from dissensus.say.readers import chatdev, crewai, metagpt
-from dissensus.say.readers.autogen import AGENTCHAT, AUTOGEN
+from dissensus.say.readers import agentchat, autogen, chatdev, crewai, metagpt
 from dissensus.say.readers.base import Aside, Options, Reader, Skipped, Source
 from dissensus.say.verdicts import Obligation
 
 DATA = Path(__file__).parent / "data"
+AUTOGEN, AGENTCHAT = autogen.READER, agentchat.READER
 
 
 def source(text: str | bytes) -> Source:

@@ -1,4 +1,4 @@
-"""Each sample is recognised by its own reader and by no other one of frameworks' logs and traces."""
+"""Each sample is recognised by its own reader and by no other one."""
 
 from __future__ import annotations
 
@@ -10,19 +10,15 @@ import pytest
 
 from dissensus.say.message import Message
 from dissensus.say.protocol_file import shipped
-from dissensus.say.readers import chatdev, crewai, fipa_text, metagpt, spade
-from dissensus.say.readers.autogen import AGENTCHAT, AUTOGEN
 from dissensus.say.readers.base import Options, Reader, Source
-from dissensus.say.readers.spans import AGENTS_SDK, LANGSMITH, OPENINFERENCE, OTEL
+from dissensus.say.readers.registry import reader_named, readers, recognise
 
 DATA = Path(__file__).parent / "data"
-READERS = {
-    reader.name: reader
-    for reader in (
-        AUTOGEN, AGENTCHAT, chatdev.READER, AGENTS_SDK, OTEL, OPENINFERENCE, LANGSMITH, crewai.READER, metagpt.READER,
-        fipa_text.READER, spade.READER,
-    )
-}  # fmt: skip
+NAMES = (
+    "autogen", "agentchat", "chatdev", "agents-sdk", "otel", "openinference", "langsmith", "crewai", "metagpt",
+    "fipa-text", "spade",
+)  # fmt: skip
+READERS = {name: reader_named(name) for name in NAMES}
 SAMPLES = {
     "agents_sdk.jsonl": "agents-sdk",
     "agentchat.jsonl": "agentchat",
@@ -51,7 +47,8 @@ def opened(path: Path) -> Source:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_its_own_reader_is_the_surest_and_others_stay_away(name: str) -> None:
-    sure = {reader.name: reader.recognise(opened(DATA / name)) for reader in READERS.values()}
+    sure = {reader.name: reader.recognise(opened(DATA / name)) for reader in readers()}
+    assert recognise(opened(DATA / name)).name == SAMPLES[name]
     own = sure.pop(SAMPLES[name])
     assert own >= 0.8
     family = {"otel", "openinference"}

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from dissensus.errors import LogError
 from dissensus.say.message import Message
+from dissensus.say.readers.agents_sdk import AGENTS_SDK
 from dissensus.say.readers.base import Aside, Options, Reader, Skipped, Source
+from dissensus.say.readers.langsmith import LANGSMITH
+from dissensus.say.readers.otel import OPENINFERENCE, OTEL
 from dissensus.say.readers.span_tree import AGENT, STEP, TOOL, UNSEEN, USER, Span, messages
-from dissensus.say.readers.spans import AGENTS_SDK, LANGSMITH, OPENINFERENCE, OTEL
 
 
 def source(text: str | bytes) -> Source:

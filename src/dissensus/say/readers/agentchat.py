@@ -237,7 +237,7 @@ def _failed(result: dict[str, Any]) -> bool:
     return said if isinstance(said, bool) else text(result.get("content")).startswith("Error")
 
 
-AGENTCHAT = Reader(
+READER = Reader(
     name="agentchat",
     title="AutoGen AgentChat messages",
     recognise=_recognise,

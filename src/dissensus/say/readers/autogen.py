@@ -5,7 +5,7 @@ handles it, its response an inform, an exception in the handler a failure. The l
 oldest open request between the same two.
 
 The lines come as loggers write them: plain JSON, JSON after a time and a logger's name, or as text inside a JSON
-record. Lines of other loggers between them are counted as asides. ``AGENTCHAT`` reads dumps of AgentChat's messages.
+record. Lines of other loggers between them are counted as asides.
 """
 
 from __future__ import annotations
@@ -18,13 +18,10 @@ from typing import Any, Final
 import msgspec
 
 from dissensus.say.message import INFERRED, STRUCTURE, Message
-from dissensus.say.readers.agentchat import AGENTCHAT
 from dissensus.say.readers.base import Aside, Item, Options, Reader, Skipped, Source
 from dissensus.say.readers.calls import Calls
 from dissensus.say.readers.entries import refuse, stamp, table, text
 from dissensus.say.readers.times import seconds
-
-__all__ = ["AGENTCHAT", "AUTOGEN"]
 
 PLATFORM: Final = "ams"
 """FIPA's name for the agent that runs a platform: here, AutoGen's runtime."""
@@ -282,7 +279,7 @@ def _tagged(act: str, thread: str, parties: tuple[str, str], place: dict[str, An
     )
 
 
-AUTOGEN = Reader(
+READER = Reader(
     name="autogen",
     title="AutoGen core events",
     recognise=_recognise,
