@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from dissensus.errors import UnknownAct
+from dissensus.errors import LogError, UnknownAct
 from dissensus.say.acts import ACTS, normalise
 from dissensus.say.message import FIELD, Message
 from dissensus.say.readers.base import Item, Options, Reader, Skipped, Source
@@ -34,9 +34,24 @@ class _Line(msgspec.Struct, gc=False):
     at: datetime | float | None = None
     tag_source: str = FIELD
     tag_confidence: float = 1.0
+    name: str | None = None
+    outside: bool = False
+    supersedes: str | None = None
+    wire: Any = None
 
+
+KEYS: Final = frozenset(_Line.__struct_fields__)
+"""Keys that a line may have; others are passed over."""
 
 _decode = msgspec.json.Decoder(_Line).decode
+_encode = msgspec.json.Encoder().encode
+
+_WRITTEN: Final = (
+    "act", "thread", "protocol", "reply_with", "in_reply_to", "reply_to", "content", "content_type", "language",
+    "encoding", "ontology", "about", "name", "supersedes", "wire",
+)  # fmt: skip
+_PLAIN: Final[dict[str, Any]] = {"tag_source": FIELD, "tag_confidence": 1.0, "outside": False}
+_FIELDS: Final = "It needs `sender`, and to be judged `act`, `receivers` and `thread`."
 
 
 def read(source: Source, options: Options) -> Iterator[Item]:
@@ -56,9 +71,62 @@ def read(source: Source, options: Options) -> Iterator[Item]:
     yield from skipped
 
 
+def message_of(data: Mapping[str, Any], number: int) -> Message:
+    """The message that ``data`` is, an object as a line of such a log holds it; ``number`` is its line.
+
+    Raises:
+        UnknownAct: its act is none.
+        LogError: it is no message.
+    """
+    try:
+        return _from(msgspec.convert(data, _Line), number)
+    except UnknownAct:
+        raise
+    except (msgspec.ValidationError, ValueError, RecursionError, OverflowError) as error:
+        raise LogError(f"This is no message: {error}.", line=number, next_step=_FIELDS) from None
+
+
+def line_of(m: Message, more: Mapping[str, Any] | None = None) -> bytes:
+    """``m`` as a line of such a log, without the end of the line; reading it gives ``m`` again, but for its line.
+
+    Args:
+        m: the message.
+        more: further keys, which readers pass over.
+
+    Raises:
+        TypeError: its content is no JSON data.
+    """
+    data: dict[str, Any] = {"id": m.id, "sender": m.sender, "receivers": m.receivers}
+    for field in _WRITTEN:
+        value = getattr(m, field)
+        if value is not None:
+            data[field] = value
+    for field, plain in _PLAIN.items():
+        value = getattr(m, field)
+        if value != plain:
+            data[field] = value
+    if m.at is not None:
+        data["at"] = m.at
+    if m.reply_by is not None:
+        data["reply_by"] = _deadline(m.reply_by, m.at)
+    if more:
+        data.update(more)
+    return _encode(data)
+
+
+def _deadline(by: float, at: float | None) -> float | str:
+    """Seconds after ``at`` if adding them gives ``by`` to the last bit, as for all times of our days; else a date."""
+    if at is not None and at + (by - at) == by:
+        return by - at
+    return datetime.fromtimestamp(by, UTC).isoformat()
+
+
 def _message(raw: bytes, number: int) -> Message:
-    line = _decode(raw)
-    act, content_type, name = line.act, line.content_type, None
+    return _from(_decode(raw), number)
+
+
+def _from(line: _Line, number: int) -> Message:
+    act, content_type, name = line.act, line.content_type, line.name
     if act is not None and act not in ACTS:
         name = act
         act, content_type = normalise(act, content_type)
@@ -94,6 +162,9 @@ def _message(raw: bytes, number: int) -> Message:
         tag_source=line.tag_source,
         tag_confidence=line.tag_confidence,
         name=name,
+        outside=line.outside,
+        supersedes=line.supersedes,
+        wire=line.wire,
     )
 
 

@@ -1,0 +1,134 @@
+"""What a monitor of a running system has to report, while it runs and at its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from dissensus.errors import DissensusError, StorageError
+from dissensus.interop.message_logs import AuditReport, AuditSettings, finding_data, obligation_data
+from dissensus.interop.spool import Spool
+from dissensus.say.audit import Tally
+from dissensus.say.book import past_deadline
+from dissensus.say.message import INFERRED, Message
+from dissensus.say.monitor import Monitor
+from dissensus.say.readers.base import Skipped
+from dissensus.say.readers.own import READER
+from dissensus.say.verdicts import ANSWER, PENDING, UNTAGGED, Finding, Obligation
+
+_MOST: Final = 1_000
+
+
+class LiveReport:
+    """Keeps findings and closed obligations, on disk if they are many, and what went wrong around them.
+
+    Args:
+        log: name for the report.
+        settings: of the monitor.
+        core: the monitor itself.
+
+    Attributes:
+        sources: how many messages got their act from a field, the structure, inference and so on.
+        errors: first failures of callbacks and of storage; ``errors_count`` is how many there were.
+    """
+
+    def __init__(self, log: str, settings: AuditSettings, core: Monitor) -> None:
+        self._name = log
+        self._settings = settings
+        self._core = core
+        self._findings, self._obligations = Spool(Finding), Spool(Obligation)
+        self._untagged: list[str] = []
+        self._skipped: list[Skipped] = []
+        self._skipped_count = 0
+        self._as_of: float | None = None
+        self.sources: Counter[str] = Counter()
+        self.errors: list[str] = []
+        self.errors_count = 0
+
+    def found(self, finding: Finding) -> None:
+        """Keep a finding."""
+        self._keep(self._findings, finding)
+
+    def closed(self, owed: Obligation) -> None:
+        """Keep an obligation that has its final status."""
+        self._keep(self._obligations, owed)
+
+    def seen(self, m: Message, verdict: str) -> None:
+        """Note where a message got its act from, if it has one."""
+        if verdict is not UNTAGGED:
+            self.sources[m.tag_source] += 1
+        elif len(self._untagged) < _MOST:
+            self._untagged.append(m.id)
+
+    def skip(self, line: int, error: DissensusError) -> None:
+        """Note what could not be judged."""
+        self._skipped_count += 1
+        if len(self._skipped) < _MOST:
+            self._skipped.append(Skipped(line, error.message))
+
+    def failed(self, error: Exception) -> None:
+        """Note a failure that must not break what is watched."""
+        self.errors_count += 1
+        if len(self.errors) < _MOST:
+            self.errors.append(f"{type(error).__name__}: {error}")
+
+    def ended(self, as_of: float | None) -> None:
+        """The monitor has ended; deadlines were judged by ``as_of``."""
+        self._as_of = as_of
+
+    def open_now(self, now: float | None) -> list[Obligation]:
+        """Copies of what is open, with the status that they have at ``now``."""
+        return list(self._open(now))
+
+    def counts(self, now: float | None) -> dict[str, int]:
+        """As in the report of an audit; what is open counts as it stands at ``now``."""
+        return self._tally(now).counts()
+
+    def to_data(self, now: float | None) -> dict[str, Any]:
+        """The report of an audit as JSON data, and what went wrong with callbacks."""
+        tally = self._tally(now)
+        report = AuditReport(self._name, self._settings, tally, self._findings, self._obligations, self._core.default)
+        return report.head() | {
+            "failures": {"count": self.errors_count, "first": list(self.errors)},
+            "obligations": [obligation_data(owed, READER) for owed in (*self._obligations, *self._open(now))],
+            "messages": [finding_data(finding, READER) for finding in self._findings],
+        }
+
+    def _open(self, now: float | None) -> Iterator[Obligation]:
+        for owed in self._core.book.open_ones():
+            late = now is not None and owed.deadline is not None and now > owed.deadline and not owed.suspended
+            yield msgspec.structs.replace(owed, status=past_deadline(owed) if late else PENDING)
+
+    def _tally(self, now: float | None) -> Tally:
+        core = self._core
+        open_now = self.open_now(now)
+        waiting = sum(owed.kind == ANSWER and not owed.outside for owed in open_now)
+        pending = sum(owed.status == PENDING for owed in open_now)
+        return Tally(
+            READER,
+            messages=core.messages,
+            tagged=core.tagged,
+            threads=core.threads_seen(),
+            requests=core.book.requests,
+            unanswered=core.book.unanswered + waiting,
+            pending=core.book.counts.get(PENDING, 0) + pending,
+            violations=core.violations,
+            warnings=core.warnings,
+            sources=Counter(self.sources),
+            untagged=list(self._untagged),
+            skipped=list(self._skipped),
+            skipped_count=self._skipped_count,
+            backwards=core.backwards,
+            backwards_at=tuple(core.backwards_at),
+            as_of=self._as_of if self._as_of is not None else now,
+            inferred=INFERRED in self.sources,
+        )
+
+    def _keep(self, spool: Spool[Any], item: msgspec.Struct) -> None:
+        try:
+            spool.add(item)
+        except StorageError as error:
+            self.failed(error)
