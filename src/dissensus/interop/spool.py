@@ -62,5 +62,9 @@ class Spool(Generic[T]):
             self._file.seek(0, 2)
         yield from tuple(self._some)
 
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
     def __len__(self) -> int:
         return self._count

@@ -177,7 +177,7 @@ def _time(value: datetime | float) -> float:
 def _why(error: Exception, raw: bytes) -> str:
     if isinstance(error, UnknownAct):
         return error.message
-    if isinstance(error, UnicodeDecodeError) or "UTF-8" in str(error) or "utf-8" in str(error):
+    if isinstance(error, UnicodeDecodeError) or "utf-8" in str(error).lower() or b"\0" in raw:
         return "The line is not UTF-8."
     if isinstance(error, msgspec.ValidationError):
         return f"This is no message: {error}."
