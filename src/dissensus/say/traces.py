@@ -19,7 +19,7 @@ from dissensus.say.message import Message
 from dissensus.say.protocol import ONE, Protocol
 
 BEGIN: Final = 1_767_225_600.0
-"""Time of the first message: 2026-01-01T00:00:00Z. One second passes between two."""
+"""One second before the first message: 2026-01-01T00:00:00Z. One passes between two, and one trace follows another."""
 PATIENCE: Final = 3600.0
 """Seconds until ``reply_by``."""
 TARGET: Final = "target"
@@ -85,12 +85,14 @@ def positive_traces(protocol: Protocol, find: Find | None = None) -> Iterator[Tr
     Raises:
         SpecError: the protocol is too large to be searched.
     """
+    find, machine, begin = finder(protocol, find), Machine(protocol), BEGIN
     for number, (shows, said) in enumerate(plans(protocol, find), 1):
         name = f"{protocol.name}/{number}"
-        messages = written(said, name, protocol)
-        thread = Thread(protocol, finder(protocol, find))
+        messages = written(said, name, protocol, begin)
+        thread = Thread(protocol, find, machine=machine)
         if not any(thread.see(m) for m in messages):
             yield Trace(name, shows, messages, thread.over())
+            begin = messages[-1].at or begin
 
 
 def finder(protocol: Protocol, find: Find | None) -> Find:
@@ -260,10 +262,10 @@ def _aside(path: tuple[Way, ...], at: int, broker: str, find: Find) -> list[Said
     return said
 
 
-def written(said: Sequence[Said], thread: str, protocol: Protocol) -> tuple[Message, ...]:
-    """The messages of ``said``: with ids, times, deadlines and correlation."""
+def written(said: Sequence[Said], thread: str, protocol: Protocol, begin: float = BEGIN) -> tuple[Message, ...]:
+    """The messages of ``said``: with ids, times after ``begin``, deadlines and correlation."""
     messages: list[Message] = []
-    now = BEGIN
+    now = begin
     for number, each in enumerate(said, 1):
         now += 1.0 + each.delay
         asked = next((m for m in reversed(messages) if m.sender == each.answers and each.sender in m.receivers), None)
@@ -297,7 +299,7 @@ def negative_traces(protocol: Protocol, find: Find | None = None) -> Iterator[Tr
     from dissensus.say.mutations import mutations
 
     seen: set[str] = set()
-    find, machine = finder(protocol, find), Machine(protocol)
+    find, machine, begin = finder(protocol, find), Machine(protocol), BEGIN
     number = 0
     for shows, said in plans(protocol, find):
         if first_outside(protocol, written(said, "t", protocol), find, machine=machine) is not None:
@@ -307,8 +309,9 @@ def negative_traces(protocol: Protocol, find: Find | None = None) -> Iterator[Tr
                 continue
             seen.add(told)
             name = f"{protocol.name}/{fault}/{number + 1}"
-            messages = written(changed, name, protocol)
+            messages = written(changed, name, protocol, begin)
             at = first_outside(protocol, messages, find, machine=machine)
             if at is not None:
                 number += 1
                 yield Trace(name, shows, messages, ends=False, fault=fault, at=at)
+                begin = messages[-1].at or begin
