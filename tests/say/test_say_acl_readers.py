@@ -127,6 +127,12 @@ def test_kqml_messages_and_the_rule_when_an_answer_is_owed() -> None:
     assert owed["m3::answer"] == "declared:refused"
 
 
+def test_a_protocol_that_was_chosen_holds_and_the_default_gives_way_to_the_first_act() -> None:
+    text = "(query-if :sender a :receiver b :conversation-id c)\n"
+    chosen = [read(fipa_text.READER, text, protocol=name)[0].protocol for name in (None, "fipa-request", "mine")]
+    assert chosen == ["fipa-query", "fipa-query", "mine"]
+
+
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [

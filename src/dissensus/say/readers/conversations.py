@@ -47,11 +47,12 @@ class Conversations:
     """The conversations of one log.
 
     Args:
-        protocol: the protocol of conversations that name none; without one, their first act tells it.
+        protocol: the protocol of conversations that name none. Without one, or with ``fipa-request``, which everything
+            follows that nobody chose a protocol for, their first act tells it.
     """
 
     def __init__(self, protocol: str | None = None) -> None:
-        self._default = protocol
+        self._default = protocol if protocol != "fipa-request" else None
         self._protocols: dict[str, str | None] = {}
         self._by_reply: dict[str, str] = {}
         self._between: dict[tuple[str, str], list[str]] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 from dissensus.errors import LogError, UnknownAct
@@ -120,11 +121,7 @@ def _message(conversations: Conversations, number: str, entry: Entry) -> Message
     to = value.get("to", value.get("receiver"))
     receivers = tuple(dict.fromkeys(_agent(one, "") for one in (rows(to) or [to]) if _agent(one, "")))
     at = seconds(value.get("at", value.get("timestamp", value.get("time"))))
-    act, content_type = None, text(metadata.get("content-type")) or None
-    try:
-        act, content_type = normalise(name, content_type)
-    except UnknownAct:
-        act = None
+    act, implied = _act(name)
     reply_with, in_reply_to = _of(metadata, "reply-with"), _of(metadata, "in-reply-to")
     thread, protocol, tag = None, None, FIELD
     if act is not None:
@@ -153,7 +150,7 @@ def _message(conversations: Conversations, number: str, entry: Entry) -> Message
         reply_to=_agent(_of(metadata, "reply-to"), "") or None,
         reply_by=by,
         content=value.get("body"),
-        content_type=content_type,
+        content_type=text(metadata.get("content-type")) or implied,
         language=_of(metadata, "language"),
         ontology=_of(metadata, "ontology"),
         at=at,
@@ -162,6 +159,15 @@ def _message(conversations: Conversations, number: str, entry: Entry) -> Message
         tag_source=tag,
         name=(name or None) if name.lower() != act or thread is None else None,
     )
+
+
+@lru_cache(maxsize=1024)
+def _act(name: str) -> tuple[str | None, str | None]:
+    """Act and content type of a performative; none for a text of the program's own, for which looking is slow."""
+    try:
+        return normalise(name)
+    except UnknownAct:
+        return None, None
 
 
 def _of(metadata: dict[str, Any], key: str) -> str | None:
