@@ -9,6 +9,7 @@ bare unit the side is told by :mod:`~dissensus.say.readers.mcp_sides`. A text lo
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from dissensus.say.message import STRUCTURE, Message
@@ -23,6 +24,8 @@ from dissensus.say.wire.mcp_objects import UNCLASSIFIED, classify, load_object
 from dissensus.say.wire.mcp_versions import section, version_in
 
 _INSIDE: Final = ("rpc", "message", "payload", "frame", "body", "data", "raw", "json", "msg", "content")
+_ENVELOPES: Final = frozenset(_INSIDE)
+_LONGEST_WAY: Final = 40
 _WAYS: Final = ("dir", "direction", "from", "sender", "source", "side", "type", "kind")
 _TIMES: Final = ("at", "timestamp", "ts", "time", "date")
 _SESSIONS: Final = ("session", "sessionId", "session_id", "connection", "connectionId", "conn")
@@ -47,7 +50,6 @@ class Envelope(NamedTuple):
     way: str
     at: float | None
     session: str
-    bare: bool
 
 
 class _Writer:
@@ -121,31 +123,61 @@ class _Writer:
 def _opened(value: Any) -> Envelope | None:
     """The units in a value: itself, those of a batch, or what an envelope holds; None if there are none."""
     if _is_batch(value):
-        return Envelope(value, "", None, "", bare=True)
+        return Envelope(value, "", None, "")
     if type(value) is not dict:
         return None
     if _is_unit(value):
-        return Envelope([value], "", None, "", bare=True)
-    way = next((way for key in _WAYS if (way := _way(value.get(key))) in _KNOWN_WAYS), "")
+        return Envelope([value], "", None, "")
+    found = _ENVELOPES.intersection(value)
+    if not found:
+        return None
+    way = _first_way(value)
     for key in _INSIDE:
-        inner = value.get(key)
+        if key not in found:
+            continue
+        inner = value[key]
         if type(inner) is str and inner[:1] in ("{", "["):
             try:
                 inner = decode(inner.encode("utf-8", "replace"))
             except ValueError:
                 continue
         if (type(inner) is dict and (_is_unit(inner) or (key == "rpc" and way))) or _is_batch(inner):
-            at = next((at for name in _TIMES if (at := seconds(value.get(name))) is not None), None)
-            session = next((str(value[name]) for name in _SESSIONS if type(value.get(name)) in (str, int)), "")
-            return Envelope(inner if type(inner) is list else [inner], way, at, session, bare=False)
+            units = inner if type(inner) is list else [inner]
+            return Envelope(units, way, _time(value), _session(value))
     return None
+
+
+def _first_way(value: dict[str, Any]) -> str:
+    for key in _WAYS:
+        if key in value and (way := _way(value[key])) in _KNOWN_WAYS:
+            return way
+    return ""
+
+
+def _time(value: dict[str, Any]) -> float | None:
+    for key in _TIMES:
+        if key in value and (at := seconds(value[key])) is not None:
+            return at
+    return None
+
+
+def _session(value: dict[str, Any]) -> str:
+    for key in _SESSIONS:
+        if key in value and type(value[key]) in (str, int):
+            return str(value[key])
+    return ""
 
 
 _KNOWN_WAYS: Final = _FROM_CLIENT | _FROM_SERVER | _SENT | _RECEIVED
 
 
 def _way(value: Any) -> str:
-    return value.strip().lower().replace("_", "-").replace(" ", "") if type(value) is str else ""
+    return _plain(value) if type(value) is str and len(value) < _LONGEST_WAY else ""
+
+
+@lru_cache(maxsize=256)
+def _plain(way: str) -> str:
+    return way.strip().lower().replace("_", "-").replace(" ", "")
 
 
 def _is_unit(value: Any) -> bool:
@@ -192,7 +224,7 @@ def _of_text(writer: _Writer, source: Source, options: Options, spoken: Said) ->
     if opened is None:
         yield bad(source, options, spoken.line, _NOT_MCP)
         return
-    envelope = Envelope(opened.units, spoken.side or "", spoken.at, "", bare=False)
+    envelope = Envelope(opened.units, spoken.side or "", spoken.at, "")
     yield from writer.messages((spoken.line, ""), envelope, server=spoken.server)
 
 

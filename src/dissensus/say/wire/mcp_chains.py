@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import msgspec
 
-from dissensus.say.message import Message
 from dissensus.say.verdicts import CANCELLED, FULFILLED, ILLEGAL, REFUSED, Obligation
 from dissensus.say.wire.jsonrpc import Call, Fault, reference
 
@@ -113,11 +112,11 @@ def answers_in(params: dict[str, Any]) -> dict[str, Any]:
     return answers if type(answers) is dict else {}
 
 
-def same_id(chain: Chain, m: Message, ident: Any) -> Fault | None:
+def same_id(chain: Chain, ident: Any) -> Fault | None:
     """The fault of a repetition under an id that the chain has used."""
     if not any(type(one) is type(ident) and one == ident for one in chain.ids):
         return None
-    return Fault("mcp.mrtr-same-id", ILLEGAL, f"{m.thread}: a repeated request needs an id of its own.")
+    return Fault("mcp.mrtr-same-id", ILLEGAL, "A repeated request needs an id of its own.")
 
 
 def not_echoed(chain: Chain, params: dict[str, Any]) -> Fault | None:

@@ -32,6 +32,8 @@ class Desk:
 
     def say(self, m: Message, fault: Fault, thread: str | None = None, *, seq: int | None = None) -> None:
         """Note a finding about ``m``; ``seq`` is its place where it is not the message that is being judged."""
+        if thread:
+            fault = fault._replace(says=f"{thread}: {fault.says}")
         self.said.append(finding(m, fault, thread=thread, seq=self.book.seq if seq is None else seq))
 
     def close(self, owed: Obligation, m: Message, status: str) -> None:
@@ -39,7 +41,7 @@ class Desk:
         if self.book.close(owed, m, status):
             late = owed.late_by_s or 0.0
             level = VIOLATION if owed.status == VIOLATED else WARNING
-            fault = Fault("deadline", LATE, f"{owed.thread}: {owed.kind} came {late:g} s after its deadline.", level)
+            fault = Fault("deadline", LATE, f"The {owed.kind} came {late:g} s after its deadline.", level)
             self.say(m, fault, owed.thread)
 
     def settle(self, call: Call, m: Message, status: str) -> None:

@@ -49,7 +49,7 @@ def request(s: Session, m: Message, rpc: dict[str, Any], side: str) -> None:
     if token is not None:
         call.data["token"] = token
     if chain is not None and rules is not None:
-        fault = mcp_chains.same_id(chain, m, ident) or fault or mcp_chains.not_echoed(chain, params)
+        fault = mcp_chains.same_id(chain, ident) or fault or mcp_chains.not_echoed(chain, params)
     fault = fault or _out_of_turn(s, m, method, side, rules)
     if fault is not None:
         call.data["void"] = True
