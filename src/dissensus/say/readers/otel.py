@@ -90,7 +90,7 @@ def _spans(source: Source, options: Options) -> Iterator[Span | Skipped]:
             found = True
             place = Entry(entry.line, f"{entry.where}.{where}".strip("."), table(item))
             if is_span(place.value):
-                yield _span(place)
+                yield span_of(place)
             else:
                 yield refuse(source, options, entry.line, "is no span: it has no ids.", place.where or "This")
         if not found:
@@ -100,7 +100,8 @@ def _spans(source: Source, options: Options) -> Iterator[Span | Skipped]:
                 yield refuse(source, options, entry.line, "holds no spans.", entry.where or "This")
 
 
-def _span(entry: Entry) -> Span:
+def span_of(entry: Entry) -> Span:
+    """The operation that one span is, whichever way its attributes are named."""
     value = entry.value
     context = table(value.get("context"))
     found = attributes(value)

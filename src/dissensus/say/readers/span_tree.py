@@ -122,7 +122,7 @@ def _split(held: dict[str, Span], most: int) -> tuple[dict[str, Span], dict[str,
 
 
 @dataclass(slots=True)
-class _Part:
+class Part:
     """What a span means among its relatives.
 
     Args:
@@ -140,7 +140,7 @@ class _Part:
     agent: str | None
     beyond: str
     silent: bool
-    hand_off: _Part | None
+    hand_off: Part | None
     begun: float
     until: float
 
@@ -148,22 +148,22 @@ class _Part:
 def _in_order(held: dict[str, Span], options: Options) -> Iterator[Message]:
     """Messages of these spans by time; at one time, a parent begins before its children and ends after them."""
     said: list[tuple[float, int, Message]] = []
-    parts: dict[str, _Part] = {}
-    handed: dict[tuple[str, str], list[_Part]] = {}
+    parts: dict[str, Part] = {}
+    handed: dict[tuple[str, str], list[Part]] = {}
     for step, (span, leaving) in enumerate(_walk(held)):
         above = parts.get(f"{span.trace}/{span.parent}") if span.parent is not None else None
         if not leaving:
-            part = parts[span.thread] = _part(span, above, handed)
+            part = parts[span.thread] = part_of(span, above, handed)
             if part.silent:
                 options.aside(Aside(span.label or span.kind, span.line, span.where))
             else:
-                said.append((part.begun, step, _opening(part)))
+                said.append((part.begun, step, opening(part)))
             continue
         part = parts[span.thread]
         if span.ended:
             part.until = max(span.end, part.begun) if span.end is not None else part.until
             if not part.silent and (span.kind != HANDOFF or span.error is not None):
-                said.append((part.until, step, _closing(part)))
+                said.append((part.until, step, closing(part)))
         if above is not None:
             above.until = max(above.until, part.until)
     said.sort(key=lambda one: one[:2])
@@ -171,13 +171,14 @@ def _in_order(held: dict[str, Span], options: Options) -> Iterator[Message]:
         yield message
 
 
-def _part(span: Span, above: _Part | None, handed: dict[tuple[str, str], list[_Part]]) -> _Part:
+def part_of(span: Span, above: Part | None, handed: dict[tuple[str, str], list[Part]]) -> Part:
+    """What ``span`` means below ``above``; ``handed``: hand-offs that nobody has taken up yet, by trace and name."""
     agent = above.agent if above is not None else None
     beyond = above.beyond if above is not None else USER if span.parent is None else UNSEEN
     begun = span.start if span.start is not None else above.begun if above is not None else 0.0
     is_agent = span.kind == AGENT or (span.kind == SYSTEM and above is None)
     again = is_agent and span.party == agent
-    part = _Part(
+    part = Part(
         span=span,
         asker=span.asker or agent or beyond,
         outside=span.asker is None and agent is None,
@@ -195,18 +196,20 @@ def _part(span: Span, above: _Part | None, handed: dict[tuple[str, str], list[_P
     return part
 
 
-def _opening(part: _Part) -> Message:
+def opening(part: Part) -> Message:
+    """What is said when it starts."""
     if part.hand_off is not None:  # who takes over agrees, and owes it from now on
         return _say(part, "agree", part.hand_off.asker)
     return _say(part, "request", part.asker)
 
 
-def _closing(part: _Part) -> Message:
+def closing(part: Part) -> Message:
+    """What is said when it has ended."""
     act = "inform" if part.span.error is None else "refuse" if part.span.kind == HANDOFF else "failure"
     return _say(part, act, part.hand_off.asker if part.hand_off is not None else part.asker)
 
 
-def _say(part: _Part, act: str, other: str) -> Message:
+def _say(part: Part, act: str, other: str) -> Message:
     span, request = part.span, act == "request"
     starts = request or act == "agree"
     handing = part.hand_off is not None or span.kind == HANDOFF
