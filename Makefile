@@ -26,7 +26,7 @@ help:
 	@echo "make check   linters, types, import floors, documentation, examples"
 	@echo "make cover   all tests, and which lines and branches they miss"
 	@echo "make bench   the benchmarks; results go to benchmarks/results/"
-	@echo "make docs    write the generated pages anew (docs/cli.md)"
+	@echo "make docs    write the generated pages anew (docs/cli.md, docs/log-formats.md)"
 	@echo "make lock    write the lock files anew; UPGRADE=1 takes newer releases"
 	@echo "make format  let the formatter and the linter's safe fixes loose"
 	@echo "make clean   remove the environment and everything built"
@@ -58,6 +58,7 @@ bench: $(DONE)/bench
 
 docs: $(DONE)/dev
 	$(BIN)/python tools/cli_help.py --write
+	$(BIN)/python tools/log_formats.py --write
 
 lock: $(DONE)/dev
 	$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)

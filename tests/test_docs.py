@@ -57,5 +57,11 @@ def test_the_page_of_commands_is_current() -> None:
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == done.stdout, "run make docs"
 
 
+def test_the_page_of_log_formats_is_current() -> None:
+    script = [sys.executable, str(ROOT / "tools" / "log_formats.py")]
+    done = subprocess.run(script, capture_output=True, text=True, check=True, timeout=60, cwd=ROOT)
+    assert (ROOT / "docs" / "log-formats.md").read_text(encoding="utf-8") == done.stdout, "run make docs"
+
+
 def test_every_command_has_its_line_of_help() -> None:
     assert HELP.keys() == COMMANDS.keys()

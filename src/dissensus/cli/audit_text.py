@@ -29,7 +29,16 @@ MOST_THREADS: Final = 60
 MOST_LINES: Final = 200
 _FINE: Final = frozenset({FULFILLED, ANSWERED})
 _WIDTH: Final = 12
-_BEGAN: Final = {ANSWER: "asked", PERFORMANCE: "agreed", "offer": "offered", "decision": "bid", "cancel": "cancelled"}
+_BEGAN: Final = {
+    ANSWER: "asked",
+    PERFORMANCE: "agreed",
+    "offer": "offered",
+    "decision": "bid",
+    "cancel": "cancelled",
+    "input": "asked for input",
+    "authorization": "asked for authorization",
+    "rpc": "called",
+}
 
 
 def text_lines(report: AuditReport, *, everything: bool = False) -> Iterator[str]:
@@ -71,7 +80,7 @@ def _open(owed: list[Obligation]) -> bool:
 def _row(owed: list[Obligation]) -> tuple[str, str, str]:
     """Status, parties and detail of one thread: of what is open if anything is, else of what came last."""
     still = [one for one in owed if one.status in {PENDING, VIOLATED, EXPIRED, UNKNOWN}]
-    ranked = sorted(still or owed, key=lambda one: (one.kind == PERFORMANCE, one.opened_seq))
+    ranked = sorted(still or owed, key=lambda one: (not one.suspended, one.kind == PERFORMANCE, one.opened_seq))
     one = ranked[-1]
     if one.status in {PENDING, VIOLATED, EXPIRED, UNKNOWN}:
         shown = {PENDING: "OPEN", VIOLATED: "VIOLATED"}.get(one.status, one.status)
@@ -128,7 +137,8 @@ def _findings(report: AuditReport, *, everything: bool) -> Iterator[str]:
 
 def _finding(finding: Finding, consequences: int) -> str:
     level = finding.level if finding.level != INFO else "note"
-    says = finding.says + (f", and {consequences} more that only follow from it" if consequences else "")
+    told = f"{finding.thread}: " if finding.thread and not finding.says.startswith(f"{finding.thread}:") else ""
+    says = f"{told}{finding.says}" + (f", and {consequences} more that only follow from it" if consequences else "")
     if finding.caused_by is not None:
         says += f" (follows from {finding.caused_by})"
     return f"{f'{level} #{finding.seq}':<16}{clean(says)}"

@@ -65,7 +65,7 @@ class AuditReport:
     tally: Tally
     findings: Spool[Finding]
     obligations: Spool[Obligation]
-    protocol: str = ""
+    protocols: tuple[str, ...] = ()
 
     def head(self) -> dict[str, Any]:
         """The report as JSON data, without the two lists that may be long."""
@@ -73,7 +73,7 @@ class AuditReport:
         return {
             "log": self.log,
             "format": tally.reader.name,
-            "protocol": self.protocol,
+            "protocols": list(self.protocols),
             "profile": self.settings.profile,
             "as_of": iso(tally.as_of),
             "counts": tally.counts(),
@@ -97,6 +97,25 @@ class AuditReport:
         }
 
 
+def audit(path: str | Path, *, progress: Callable[[int], Any] | None = None, **how: Any) -> AuditReport:
+    """Say what became of every request and promise in the log at ``path``, and who moved without title.
+
+    Args:
+        path: a file of messages of any format that ``dissensus audit --formats`` lists, or a record of a run.
+        progress: called with the number of messages read, every few thousand.
+        how: the fields of :class:`AuditSettings`: ``format``, ``protocol``, ``as_of``, ``lenient`` …
+
+    Returns:
+        The report: ``findings``, ``obligations``, ``tally``, and ``to_data()``, which is what ``--json`` prints.
+
+    Raises:
+        LogError: it cannot be opened, is none of the formats, or has a line that cannot be read.
+        SpecError: a protocol file is wrong.
+        RecordDamaged: it is a record of a run that has been tampered with.
+    """
+    return audit_file(path, AuditSettings(**how), progress=progress)
+
+
 def audit_file(
     path: str | Path, settings: AuditSettings | None = None, *, progress: Callable[[int], Any] | None = None
 ) -> AuditReport:
@@ -118,13 +137,17 @@ def audit_file(
         source,
         reader,
         monitor,
-        Options(lenient=settings.lenient, protocol=monitor.default, extra=settings.extra),
+        Options(
+            lenient=settings.lenient,
+            protocol=monitor.default if settings.protocol is not None else None,
+            extra=settings.extra,
+        ),
         as_of=as_of,
         closed=settings.closed,
         tagger=settings.tagger,
         progress=progress,
     )
-    return AuditReport(str(path), settings, tally, findings, obligations, monitor.default)
+    return AuditReport(str(path), settings, tally, findings, obligations, monitor.followed())
 
 
 def monitor_for(

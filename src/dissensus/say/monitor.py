@@ -215,6 +215,10 @@ class Monitor(Judge):
 
         put_back(self, state)
 
+    def followed(self) -> tuple[str, ...]:
+        """Names of the protocols that messages followed so far."""
+        return tuple(sorted({*self.tables, *self.trackers}))
+
     def threads_seen(self) -> int:
         """How many threads began, tasks and requests on the wire included."""
         return self.threads + sum(getattr(tracker, "threads", 0) for tracker in self.trackers.values())
