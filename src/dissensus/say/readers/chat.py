@@ -93,7 +93,11 @@ def _recognise(source: Source) -> float:
             for path in chat:
                 inner = _at(value, path)
                 for entry in inner[:50] if isinstance(inner, list) else [inner]:
+                    if isinstance(entry, dict) and isinstance(entry.get("content"), dict):
+                        return 0.0  # MCP, which has the same blocks in other wrappings
                     best = max(best, _likeness(entry))
+    if len(values) == 1 and _wraps_entry(values[0]):  # one entry and no more may be a part of anything
+        best = min(best, 0.5)
     return best
 
 

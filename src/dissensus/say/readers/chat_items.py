@@ -82,7 +82,7 @@ def is_entry(value: Any) -> bool:
     if not isinstance(value, dict) or "jsonrpc" in value or "messageId" in value or "act" in value:
         return False
     if _kind(value).endswith(("_call", "_call_output")):
-        return "call_id" in value or "id" in value or "name" in value
+        return "call_id" in value or "id" in value
     role = value.get("role")
     if isinstance(value.get("content"), dict):  # an MCP prompt, not a chat
         return False

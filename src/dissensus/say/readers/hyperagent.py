@@ -80,10 +80,12 @@ def _in_record(
             return
     listed = inner.get("trajectory") if isinstance(inner, dict) else inner
     if isinstance(listed, str):
-        listed = listed.split("\n")
+        listed = listed.split("\n") if listed.strip() else []
     if not isinstance(listed, list):
         yield documents.bad(source, options, line, "A record has to have a trajectory.", where.rstrip("."))
         return
+    if not listed:
+        options.aside(Aside("empty trajectory", line, where.rstrip(".")))
     for at, text in enumerate(listed):
         yield from _text(text, line, f"{where}trajectory[{at}]", source, options)
 

@@ -16,7 +16,11 @@ from dissensus.say.readers.chatting import Chat
 from dissensus.say.readers.times import seconds
 
 _OPINIONS: Final = {"monitor": "verdict", "outcome": "outcome"}
-_OWN: Final = frozenset({"agent_text", "agent_tool_call", "monitor", "outcome", "tool_result"})
+_OWN: Final = {
+    "agent_text": "content", "agent_tool_call": "name", "monitor": "verdict", "outcome": "outcome",
+    "tool_result": "name",
+}  # fmt: skip
+"""Types that only this format has, each with a field that its records carry."""
 
 
 def _recognise(source: Source) -> float:
@@ -24,7 +28,7 @@ def _recognise(source: Source) -> float:
     records = [value for value in values if isinstance(value, dict)]
     if any("jsonrpc" in record or "role" in record for record in records):
         return 0.0
-    return 0.95 if any(record.get("type") in _OWN for record in records) else 0.0
+    return 0.95 if any(_OWN.get(str(record.get("type")), "") in record for record in records) else 0.0
 
 
 def _parts(record: dict[str, Any]) -> tuple[list[Part], str | None]:

@@ -81,6 +81,8 @@ def _from_documents(source: Source, options: Options) -> Iterator[_Entry | Skipp
                 if number:
                     yield _Entry("", None, line, "", kind="another run")
                 number += 1
+                if not history:
+                    options.aside(Aside("empty history", line))
                 for at, entry in enumerate(history):
                     yield _entry(entry, line, f"history[{at}]" if number == 1 else f"[{number - 1}].history[{at}]")
             else:
@@ -88,7 +90,7 @@ def _from_documents(source: Source, options: Options) -> Iterator[_Entry | Skipp
         return
     document = documents.Document(source, options, _LISTS)
     value = document.value
-    if isinstance(value, dict) and not isinstance(value.get("history"), list):
+    if not isinstance(value.get("history") if isinstance(value, dict) else value, list):
         raise source.wrong(0, "This document has no list named history.")
     path, name = (("history",), "history") if isinstance(value, dict) else ((), "")
     for at, (line, entry) in enumerate(document.entries(*path)):
