@@ -7,10 +7,13 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from dissensus.say.book import Book
+from dissensus.say.message import Message
 from dissensus.say.monitor import Monitor
 from dissensus.say.readers.base import Options, Skipped, Source
 from dissensus.say.readers.mcp import READER
-from dissensus.say.verdicts import Finding, Obligation
+from dissensus.say.verdicts import OK, Finding, Obligation
+from dissensus.say.wire.mcp import MCPTracker
 
 Line = dict[str, Any]
 
@@ -180,6 +183,34 @@ def listen() -> list[Line]:
     return [ask26(1, "subscriptions/listen", {"notifications": {}}), tell("subscriptions/acknowledged", done)]
 
 
+def message(number: int, one: Line) -> Message:
+    client = one["dir"] == "c2s"
+    parties = ("client", "server") if client else ("server", "client")
+    return Message(id=f"m{number}", sender=parties[0], receivers=parties[1:], line=number, wire=one["rpc"])
+
+
+def follow(
+    lines: list[Line], options: dict[str, Any], cut: int | None = None
+) -> tuple[list[Finding], list[Obligation]]:
+    """What a tracker says of ``lines``; after ``cut`` of them it goes on from its state, as JSON."""
+    findings: list[Finding] = []
+    closed: list[Obligation] = []
+    book = Book(closed.append)
+    tracker = MCPTracker(book, options)
+    for number, one in enumerate(lines, 1):
+        book.seq = number
+        said = tracker.see(message(number, one))
+        if said is not OK:
+            assert isinstance(said, tuple)
+            assert said
+            findings.extend(said)
+        if number == cut:
+            tracker = MCPTracker.restore(json.loads(json.dumps(tracker.state())), book)
+    findings.extend(tracker.finish())
+    book.finish(None)
+    return findings, closed
+
+
 def check(case: Case) -> None:
     """The log has these faults and these obligations, besides that of a first greeting with id 0, and no others."""
     found = Audited(text(case.lines), **case.options)
@@ -189,3 +220,6 @@ def check(case: Case) -> None:
     greeted = [at for at, unit in enumerate(units, 1) if "serverInfo" in unit.get("result", {})]
     greeting = [answer(0, asked[0], greeted[0])] if asked else []
     assert found.owed() == sorted([*greeting, *case.owed])
+    whole = follow(case.lines, case.options)
+    for cut in range(1, len(case.lines) + 1):  # wherever a log is split, going on from the state changes nothing
+        assert follow(case.lines, case.options, cut) == whole

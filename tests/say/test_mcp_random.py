@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_traffic import META, V06, V11, V26, Audited, Line, ask, greet, line, made, polled, source, text
+from mcp_traffic import META, V06, V11, V26, Audited, Line, ask, follow, greet, line, made, polled, source, text
 
 from dissensus.errors import UsageError
 from dissensus.say.book import Book
-from dissensus.say.message import Message
 from dissensus.say.readers.base import Options
 from dissensus.say.readers.mcp import READER
-from dissensus.say.verdicts import OK, Finding, Obligation
+from dissensus.say.verdicts import Obligation
 from dissensus.say.wire.mcp import MCPTracker
 
 BEGIN = 1_767_603_600.0  # 2026-01-05T09:00:00Z, the time at which the tasks of these tests were created
@@ -160,34 +158,6 @@ PARTS = st.fixed_dictionaries(
 
 
 ODD = st.builds(lambda side, rpc: {"dir": side, "rpc": rpc}, st.sampled_from(["c2s", "s2c"]), st.one_of(PARTS, JSON))
-
-
-def message(number: int, one: Line) -> Message:
-    client = one["dir"] == "c2s"
-    parties = ("client", "server") if client else ("server", "client")
-    return Message(id=f"m{number}", sender=parties[0], receivers=parties[1:], line=number, wire=one["rpc"])
-
-
-def follow(
-    lines: list[Line], options: dict[str, Any], cut: int | None = None
-) -> tuple[list[Finding], list[Obligation]]:
-    """What a tracker says of ``lines``; after ``cut`` of them it goes on from its state, as JSON."""
-    findings: list[Finding] = []
-    closed: list[Obligation] = []
-    book = Book(closed.append)
-    tracker = MCPTracker(book, options)
-    for number, one in enumerate(lines, 1):
-        book.seq = number
-        said = tracker.see(message(number, one))
-        if said is not OK:
-            assert isinstance(said, tuple)
-            assert said
-            findings.extend(said)
-        if number == cut:
-            tracker = MCPTracker.restore(json.loads(json.dumps(tracker.state())), book)
-    findings.extend(tracker.finish())
-    book.finish(BEGIN)
-    return findings, closed
 
 
 OPTIONS = st.fixed_dictionaries({}, optional={"version": st.sampled_from([V06, V11, V26]), "complete": st.booleans()})
