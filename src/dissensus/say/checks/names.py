@@ -52,7 +52,7 @@ def check_used(found: Exploration) -> Iterator[Fault]:
             owes = any(role.name in (each.debtor, each.creditor) for move in protocol.moves for each in move.opens)
             more = "; nobody could hold what is said to be owed" if owes else ""
             message = f"The role {role.name!r} is declared, and no move is made by it or goes to it{more}."
-            yield Fault("P03", ERROR, message, getattr(role, "line", 0))
+            yield Fault("P03", ERROR, message)
 
 
 def _named(move: Move) -> Iterator[str]:
