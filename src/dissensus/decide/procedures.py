@@ -8,9 +8,12 @@ from typing import Any
 
 import msgspec
 
+from dissensus.decide.contract import Contract, ContractSettings
+from dissensus.decide.contract_net import contract_net
 from dissensus.decide.settings import VoteSettings
 from dissensus.decide.vote import vote
 from dissensus.errors import SpecError
+from dissensus.script.decisions import Decision
 from dissensus.script.effects import Script
 from dissensus.script.questions import Question
 from dissensus.script.seats import Seat
@@ -26,11 +29,13 @@ class Procedure:
         name: as it stands in records.
         version: changes whenever the same settings may lead to other effects.
         build: settings as JSON data, seats and seed to a script that has not begun.
+        result: what the script returns: a Decision, or a subclass of it with fields of its own.
     """
 
     name: str
     version: str
     build: Build
+    result: type[Decision] = Decision
 
 
 def settings_of_vote(question: Question, settings: VoteSettings) -> dict[str, Any]:
@@ -50,5 +55,19 @@ def _vote(data: Mapping[str, Any], seats: Sequence[Seat], seed: int) -> Script:
     return vote(question_from(data), seats, VoteSettings.from_data(data.get("vote", {})), seed)
 
 
-PROCEDURES: dict[str, Procedure] = {"vote": Procedure("vote", "1", _vote)}
+def settings_of_contract(task: str, settings: ContractSettings) -> dict[str, Any]:
+    """What a contract net is built from, as JSON data: ``{"task": …, "contract": …}``."""
+    return {"task": task, "contract": settings.to_data()}
+
+
+def _contract(data: Mapping[str, Any], seats: Sequence[Seat], seed: int) -> Script:
+    if not isinstance(data.get("task"), str):
+        raise SpecError("The settings hold no task that can be read.")
+    return contract_net(data["task"], seats, ContractSettings.from_data(data.get("contract", {})), seed)
+
+
+PROCEDURES: dict[str, Procedure] = {
+    "contract": Procedure("contract", "1", _contract, Contract),
+    "vote": Procedure("vote", "1", _vote),
+}
 """Every procedure by its name. Put your own in under its name before you run, resume or replay with it."""

@@ -27,7 +27,7 @@ from dissensus.run.journal import Journal
 from dissensus.run.performers import Live, Past, Performer, Recorded, StillWaiting
 from dissensus.script.decisions import Decision, Status
 from dissensus.script.effects import Script
-from dissensus.script.outcomes import Reply, from_data, to_data
+from dissensus.script.outcomes import Blocked, Reply, from_data, to_data
 from dissensus.script.seats import Seat, data_with_seats
 
 OnEvent = Callable[[Event], None]
@@ -256,8 +256,9 @@ async def _drive(head: Head, journal: Journal, performer: Performer, path: str) 
     except StillWaiting as waiting:
         journal.aside("waiting", {"keys": list(waiting.keys)})
         journal.commit()
-        question = str(head.settings.get("question", {}).get("text", ""))
-        return Decision(question=question, answer=None, status=Status.WAITING, record=path)
+        question = str(head.settings.get("task") or head.settings.get("question", {}).get("text", ""))
+        result = _procedure(head.procedure).result
+        return result(question=question, answer=None, status=Status.WAITING, record=path)
     except (DissensusError, anyio.get_cancelled_exc_class(), KeyboardInterrupt):
         journal.close_off()
         raise
@@ -277,6 +278,10 @@ async def _play(head: Head, journal: Journal, performer: Performer, script: Scri
     journal.write(Draft(kind="run", key="run", body=head.to_data()))
     engine = Engine(journal, performer, {seat.agent: seat for seat in head.seats}, head.seed)
     decision: Decision = await engine.run(script)
+    if unheard := engine.counts[Blocked.kind]:
+        said = "1 message was no legal move" if unheard == 1 else f"{unheard} messages were no legal moves"
+        text = f"{said} in a protocol, and seen by nobody: `dissensus record show --kind blocked` says why."
+        decision = replace(decision, warnings=(*decision.warnings, text))
     if late := journal.false_alarms:
         came = "1 reply came" if late == 1 else f"{late} replies came"
         text = f"{came} after the deadline: a false alarm of silence. Late replies are on the record, in no ballot."
@@ -369,7 +374,8 @@ def finished(events: Sequence[Event]) -> Decision | None:
 def _decision_of(events: Sequence[Event]) -> Decision | None:
     for event in reversed(events):
         if event.kind == "decision":
-            return Decision.from_data(event.body)
+            procedure = PROCEDURES.get(str(events[0].body.get("procedure")))
+            return (procedure.result if procedure is not None else Decision).from_data(event.body)
     return None
 
 

@@ -61,7 +61,7 @@ Action = Use | Answer | Broken
 
 def read_action(text: str) -> Action:
     """The first action in ``text``; the whole text as the answer if there is none."""
-    for found in _objects(text[:_LONGEST]):
+    for found in objects_in(text[:_LONGEST]):
         if (action := _action_of(found)) is not None:
             return action
     if _MEANT_AS_ACTION.search(text):
@@ -74,7 +74,7 @@ def arguments_for(spec: ToolSpec, given: Any) -> Any:
     if given is None:
         return {}
     if isinstance(given, str):
-        inner = next(_objects(given[:_LONGEST]), None) if given.lstrip().startswith("{") else None
+        inner = next(objects_in(given[:_LONGEST]), None) if given.lstrip().startswith("{") else None
         given = given if inner is None else inner
     names = list(_properties(spec))
     if not isinstance(given, Mapping | list) and len(names) == 1:
@@ -150,7 +150,7 @@ def _action_of(found: Mapping[str, Any]) -> Action | None:
     return Use(tool, found.get("arguments"))
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
+def objects_in(text: str) -> Iterator[dict[str, Any]]:
     """JSON objects in ``text``, in order, not those inside others. Only data that a record can hold."""
     at = text.find("{")
     for _ in range(_MOST_STARTS):
