@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from a2a_lines import source, track
 
+from dissensus.say.message import Message
 from dissensus.say.monitor import Monitor
 from dissensus.say.readers.a2a import READER
 from dissensus.say.readers.base import Options
@@ -50,6 +51,7 @@ def test_the_same_by_the_monitor(folder: Path, name: str) -> None:
     closed: list[Obligation] = []
     monitor = Monitor(on_finding=found.append, on_closed=closed.append)
     for m in READER.read(source(raw), Options()):
+        assert isinstance(m, Message)
         monitor.see(m)
     monitor.finish(seconds(expected["options"].get("as_of")))
     assert _findings(found) == sorted(map(json.dumps, map(_sorted, expected["findings"])))

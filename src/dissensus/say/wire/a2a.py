@@ -50,6 +50,8 @@ CHOICES: Final[dict[str, tuple[str, ...]]] = {
 
 _MESSAGE_CAME, _PAUSED = 3, 4
 """Notes of streams that are over: by a message, and at an interrupted state (option ``stream_ends``)."""
+_OWED_AT_ONCE: Final = frozenset({wire.SEND, wire.STREAM, wire.CANCEL})
+"""What opens an obligation when it is asked; anything else, only if it is never answered."""
 _YES: Final = frozenset({True, "1", "true", "yes", "on"})
 
 
@@ -104,12 +106,7 @@ class A2ATracker(Tasks):
         """The log has ended: open what is owed for requests that got no answer, and say what was held back."""
         self._release(as_capture=True)
         for call in self.calls.open_calls():
-            if (
-                call.answers
-                or call.owed is not None
-                or "bad" in call.data
-                or call.data["op"] in (wire.SEND, wire.STREAM)
-            ):
+            if call.answers or "bad" in call.data or call.data["op"] in _OWED_AT_ONCE:
                 continue
             m = Message(id=call.message, sender=call.asker, line=call.line, at=call.at)
             before, self.book.seq = self.book.seq, call.seq
@@ -187,9 +184,10 @@ class A2ATracker(Tasks):
     def _request(self, m: Message, rpc: dict[str, Any]) -> None:
         what = wire.asked(rpc)
         stream = what.op in (wire.STREAM, wire.SUBSCRIBE)
-        call, fault = self.calls.ask(m, rpc, asker=m.sender, stream=stream)
         if self.held.messages:
+            self.calls.asked = True
             self._release(as_capture=False)
+        call, fault = self.calls.ask(m, rpc, asker=m.sender, stream=stream)
         call.seq = self.book.seq
         call.data.update(op=what.op, v=what.version, to=server_of(m))
         if what.task is not None:
@@ -346,7 +344,8 @@ class A2ATracker(Tasks):
             self._accepted(m, call, event, bad)
         if event.kind == wire.MESSAGE:
             if call is not None:
-                self.close(call.owed, m)
+                if call.data["op"] != wire.CANCEL:
+                    self.close(call.owed, m)
                 if call.stream:
                     self.calls.done(call, _MESSAGE_CAME)
             return

@@ -191,7 +191,8 @@ def pushed(value: Any) -> Any:
     inner: Any = value
     if "method" in value:
         inner = value.get("params")
-        if value["method"] in METHODS:
+        method = value["method"]
+        if type(method) is not str or method in METHODS:
             return None
     if type(inner) is not dict:
         return None
@@ -235,7 +236,7 @@ def _event(kind: str, version: str | None, value: dict[str, Any]) -> Event:
     status = value.get("status")
     raw = status.get("state") if type(status) is dict else None
     if version is None:
-        version = V10 if type(raw) is str and raw.startswith(_PREFIX) else V03 if raw in _BY_NAME[V03] else None
+        version = _wire_of(raw)
     state = _state(raw, version)
     says = type(status) is dict and type(status.get("message")) is dict
     if kind == STATUS:
@@ -259,6 +260,13 @@ def _listed(task: dict[str, Any]) -> Event:
 
 def _state(raw: Any, version: str | None) -> str | None:
     return _BY_NAME[version or V10].get(raw) if type(raw) is str else None
+
+
+def _wire_of(raw: Any) -> str | None:
+    """The wire that a state belongs to."""
+    if type(raw) is not str:
+        return None
+    return V10 if raw.startswith(_PREFIX) else V03 if raw in _BY_NAME[V03] else None
 
 
 def _agent_spoke(history: Any) -> bool:
