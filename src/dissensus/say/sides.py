@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from dissensus.say.machine import Conversation, Machine
 from dissensus.say.message import Message
 from dissensus.say.protocol import STRICT
-from dissensus.say.tables import Step
+from dissensus.say.tables import AS_INFORM, Step
 from dissensus.say.verdicts import HELD, LATE, OK
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ STARTS: Final = {
 }
 """Protocol of a talk with a third party, where its first message names none."""
 
+TELLING: Final = AS_INFORM | {"inform"}
+
 
 def aside(judge: Judge, conversation: Conversation, m: Message) -> str | None:
     """Judge what passes between the broker and a third party; None if ``m`` is no such message."""
@@ -37,8 +39,10 @@ def aside(judge: Judge, conversation: Conversation, m: Message) -> str | None:
         verdict = OK
         for other in others:
             talk = _talk(judge, conversation, broker.partner, other, m)
-            if talk is not None and talk.only is not None:  # an inform to a third party asks for nothing
+            if talk is not None and talk.only is not None:
                 verdict = judge.judge(talk, talk.only, m)
+            elif m.act not in TELLING:  # what only tells a third party something asks for nothing
+                return None
         end_if_done(judge, conversation, broker)
         return verdict
     talk = (conversation.side or {}).get(m.sender)
