@@ -35,6 +35,8 @@ PROTOCOLS: Final = {
 _OFFER: Final = frozenset({"accept-proposal", "reject-proposal", "not-understood"})
 _ASKED: Final = frozenset({"agree", "refuse", "inform", "failure", "not-understood"})
 _ENDS: Final = frozenset({"refuse", "inform", "failure", "not-understood", "accept-proposal", "reject-proposal"})
+_WORDS: Final = frozenset({"query-if", "query-ref", "subscribe"})
+"""What asks for words, not for a deed: the answer is a result, even one that says "done"."""
 _REPORTS: Final = frozenset({"inform", "failure", "cancel"})
 _MOST: Final = 64
 """Most threads between two agents that are kept in mind; the oldest are forgotten."""
@@ -53,7 +55,9 @@ class _Open:
     agreed: bool = False
 
     def takes(self, act: str) -> bool:
-        """Whether ``act`` is due here."""
+        """Whether ``act`` is due here from who was asked."""
+        if self.act == "agree":  # a promise: its creditor owes nothing
+            return False
         if self.act in ("propose", "cfp"):
             return act in (_OFFER if self.act == "propose" else {"refuse", "propose", "not-understood"})
         return act in _ASKED
@@ -85,7 +89,7 @@ class Threads:
         act = message.act
         if to is None or act is None:
             return None
-        thread, protocol = f"said:{message.id}", PROTOCOLS.get(act)
+        thread, protocol, kind = f"said:{message.id}", PROTOCOLS.get(act), message.content_type
         open_one = next((one for one in reversed(self._open.get((to, message.sender), ())) if one.takes(act)), None)
         if act in _REPORTS and open_one is None:
             open_one = next(reversed(self._own(message.sender, to, act)), None)
@@ -95,12 +99,16 @@ class Threads:
             if act == "refuse" and open_one.agreed:
                 act = "failure"
             thread, protocol = open_one.thread, open_one.protocol
+            if act == "inform" and open_one.act in _WORDS:
+                kind = "result"
         elif act == "agree":
             protocol = PROMISE
         elif act not in PROTOCOLS:
             return None
         self._follow(act, message.sender, to, thread, protocol)
-        return msgspec.structs.replace(message, act=act, receivers=(to,), thread=thread, protocol=protocol)
+        return msgspec.structs.replace(
+            message, act=act, receivers=(to,), thread=thread, protocol=protocol, content_type=kind
+        )
 
     def _own(self, speaker: str, to: str, act: str) -> list[_Open]:
         """Threads that the speaker itself opened: its promises, and what it asked for and may take back."""
