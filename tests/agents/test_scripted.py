@@ -16,10 +16,20 @@ from dissensus.agents.model import Model
 from dissensus.agents.prices import Prices
 from dissensus.agents.scripted import Rule, Scripted
 from dissensus.agents.scripted_rules import FAILURES, draw
-from dissensus.agents.scripted_tokens import CHARACTERS, TOKENIZERS, Tokenizer, Words
+from dissensus.agents.scripted_tokens import BYTES, CHARACTERS, TOKENIZERS, Tokenizer, Words, bytes_of
 from dissensus.errors import SpecError
 from dissensus.script.calls import Call, Capability, Extend, Generate, Score, Turn
-from dissensus.script.outcomes import Extended, Outcome, Refusal, Reply, Scores, TimedOut, TransportFailure, to_data
+from dissensus.script.outcomes import (
+    Extended,
+    Outcome,
+    Refusal,
+    Reply,
+    Scores,
+    TimedOut,
+    TransportFailure,
+    from_data,
+    to_data,
+)
 
 texts = st.text(alphabet=st.characters(codec="utf-8"))
 
@@ -228,13 +238,30 @@ def test_by_ids_two_short_continuations_are_one_long(tokenizer: Tokenizer, text:
     first = extended(model, tokens=(), max_tokens=few)
     second = extended(model, tokens=first.tokens, max_tokens=more)
     whole = extended(model, tokens=(), max_tokens=few + more)
-    assert first.text + second.text == whole.text
+    assert bytes_in(first) + bytes_in(second) == bytes_in(whole)
     assert (first.tokens or ()) + (second.tokens or ()) == whole.tokens
-    assert text.startswith(whole.text)
-    assert (second.finish == "stop") == (whole.text == text)
+    assert text.encode().startswith(bytes_in(whole))
+    # the end is one token more: a limit that is reached exactly does not see it
+    assert second.finish == whole.finish == ("stop" if len(whole.tokens or ()) < few + more else "length")
+    assert whole.sampled == len(whole.tokens or ()) + (whole.finish == "stop")
+    assert whole.ends is not None
+    assert (whole.ends or (0,))[-1] == len(bytes_in(whole))
     assert whole.logprobs is not None
     assert len(whole.logprobs) == len(whole.tokens or ())
-    assert tokenizer.text(whole.tokens or ()) == whole.text
+    assert tokenizer.text(whole.tokens or ()) == bytes_in(whole).decode("utf-8", "replace")
+
+
+def bytes_in(outcome: Extended) -> bytes:
+    return outcome.text.encode() if outcome.raw is None else outcome.raw
+
+
+def test_a_character_that_the_limit_cuts_is_in_the_bytes_and_not_in_the_text() -> None:
+    model = Scripted("a€b", tokenizer=BYTES)
+    first = extended(model, tokens=(), max_tokens=2)
+    second = extended(model, tokens=first.tokens, max_tokens=9)
+    assert (first.text, first.raw, first.finish) == ("a", b"a\xe2", "length")
+    assert (second.raw, second.finish, second.sampled) == (b"\x82\xacb", "stop", 4)
+    assert from_data(to_data(first)) == first
 
 
 @given(st.lists(st.sampled_from(["a", "bb", "ccc"]), max_size=9).map(" ".join), st.integers(1, 4))
@@ -277,7 +304,7 @@ def test_a_function_may_continue() -> None:
 @example("a\x1cb\u2003c")
 def test_pieces_give_the_text_and_are_counted_without_splitting(tokenizer: Tokenizer, text: str) -> None:
     pieces = tokenizer.split(text)
-    assert "".join(pieces) == text
+    assert bytes_of("".join(pieces)) == text.encode()
     assert tokenizer.count(text) == len(pieces)
     ids = tokenizer.ids(pieces)
     assert tokenizer.text(ids) == text

@@ -98,20 +98,29 @@ def load(reference: str, *, tell: Tell = _log.info, **options: Any) -> Llama:
         chat_template=chosen.chat_template,
         gpu_layers=chosen.gpu_layers,
     )
-    return Llama(found, settings, chosen, header.control_tokens, tell)
+    return Llama(found, settings, chosen, header.control_tokens, tell, tokenizer=header.tokenizer)
 
 
 class Llama:
     """A :class:`~dissensus.agents.model.Model` on this machine, for one event loop at a time. Close it when done."""
 
     def __init__(
-        self, found: Located, settings: EngineSettings, options: Options, control: frozenset[int], tell: Tell
+        self,
+        found: Located,
+        settings: EngineSettings,
+        options: Options,
+        control: frozenset[int],
+        tell: Tell,
+        *,
+        tokenizer: str = "",
     ) -> None:
         self._found = found
         self._settings = settings
         self._options = options
         self._control = control
         self._tell = tell
+        self.tokenizer = tokenizer
+        """Digest of the vocabulary in the file."""
         self._engine: Engine | None = None
         self._client: Client | None = None
         self._prompter: Prompter | None = None
@@ -172,6 +181,8 @@ class Llama:
             if call.max_tokens < 1:
                 return Extended(text="", tokens=(), model=self.name, usage=Usage(tokens_in=len(prompt), tokens_out=0))
             sampling = self._sampling(call.temperature, call.seed, call.stop)
+            if call.top_p is not None:
+                sampling["top_p"] = call.top_p
             done = await client.complete(prompt, max_tokens=call.max_tokens, probabilities=1, **sampling)
             tokens, finish = self._before_control(done.tokens), done.finish
             text = done.text
@@ -195,6 +206,8 @@ class Llama:
             logprobs=tuple(logprob for _, logprob in known) if complete else None,
             model=self.name,
             usage=done.usage,
+            sampled=done.usage.tokens_out,
+            tokenizer=self.tokenizer,
         )
 
     async def score(self, call: Score) -> Outcome:

@@ -6,6 +6,7 @@ key-value pairs, then the tensors, which are not read here.
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import struct
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from dissensus.errors import ModelNotFound
 
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
+_TOKENIZER = frozenset(f"tokenizer.ggml.{part}" for part in ("model", "pre", "tokens", "merges", "token_type"))
+"""What decides how a text is cut into which ids; templates and flags do not."""
 _CONTROL = 3
 """Token type of tokens that steer a chat (begin of turn, end of text); text must never turn into one."""
 
@@ -30,6 +33,7 @@ class ModelFile:
         context: tokens of context it was trained for (0 if it does not say).
         chat_template: whether it has a template for chats; without one it is no chat model.
         control_tokens: ids of tokens that steer a chat.
+        tokenizer: SHA-256, in hex, of its vocabulary and merges: equal in files with the same tokenizer.
     """
 
     architecture: str
@@ -37,13 +41,15 @@ class ModelFile:
     context: int
     chat_template: bool
     control_tokens: frozenset[int]
+    tokenizer: str
 
 
 def read_header(path: Path) -> ModelFile:
     """The header of a GGUF file. Raises :class:`~dissensus.errors.ModelNotFound` if it is none, or cut off."""
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            values = _Cursor(data).header()
+            cursor = _Cursor(data)
+            values = cursor.header()
     except (OSError, struct.error, ValueError, KeyError, OverflowError) as error:
         raise ModelNotFound(
             f"{str(path)!r} is not a GGUF model file that can be read ({error}).",
@@ -58,6 +64,7 @@ def read_header(path: Path) -> ModelFile:
         context=context if isinstance(context, int) else 0,
         chat_template="tokenizer.chat_template" in values,
         control_tokens=frozenset(token for token, kind in enumerate(types) if kind == _CONTROL),
+        tokenizer=cursor.tokenizer.hexdigest(),
     )
 
 
@@ -67,6 +74,7 @@ class _Cursor:
     def __init__(self, data: mmap.mmap) -> None:
         self.data = data
         self.at = 0
+        self.tokenizer = hashlib.sha256()
 
     def header(self) -> dict[str, Any]:
         if self.data[:4] != b"GGUF":
@@ -78,7 +86,11 @@ class _Cursor:
         values: dict[str, Any] = {}
         for _ in range(pairs):
             name = self.string()
+            began = self.at
             values[name] = self.value(self.take("I")[0])
+            if name in _TOKENIZER:
+                self.tokenizer.update(name.encode())
+                self.tokenizer.update(self.data[began : self.at])
         return values
 
     def value(self, kind: int) -> Any:

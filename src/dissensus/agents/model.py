@@ -12,7 +12,8 @@ from dissensus.script.outcomes import Outcome
 class Model(Protocol):
     """Something that answers calls. Failures are returned as outcomes; nothing is raised but cancellation.
 
-    A back end that cannot do a kind of call returns ``TransportFailure(cause="capability")`` naming what it lacks.
+    A back end that cannot do a kind of call returns ``TransportFailure(cause="capability")`` naming what it lacks. One
+    that knows its tokenizer says its digest in an attribute ``tokenizer``: equal digests, equal ids for equal texts.
     """
 
     @property

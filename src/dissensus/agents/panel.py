@@ -210,9 +210,13 @@ def open_budget(panel: Panel, *, clock: Callable[[], float] = time.monotonic, el
 
 
 def with_capabilities(panel: Panel, models: Mapping[str, Model]) -> Panel:
-    """The panel with its seats knowing what the opened models can do."""
-    seats = tuple(replace(seat, capabilities=models[seat.agent].capabilities) for seat in panel.seats)
-    return replace(panel, seats=seats)
+    """The panel with its seats knowing what the opened models can do, and their tokenizers where these say so."""
+
+    def knowing(seat: Seat) -> Seat:
+        model = models[seat.agent]
+        return replace(seat, capabilities=model.capabilities, tokenizer=str(getattr(model, "tokenizer", "")))
+
+    return replace(panel, seats=tuple(knowing(seat) for seat in panel.seats))
 
 
 def with_tools(panel: Panel, tools: Toolbox) -> Panel:

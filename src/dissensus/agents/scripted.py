@@ -14,13 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 import anyio
 
 from dissensus.agents.lacking import lacks
 from dissensus.agents.prices import UNKNOWN_PRICES, Prices
 from dissensus.agents.scripted_rules import STALLED, Rule, draw
-from dissensus.agents.scripted_tokens import WORDS, Tokenizer
+from dissensus.agents.scripted_tokens import WORDS, Tokenizer, bytes_of, whole_text
 from dissensus.errors import SpecError
 from dissensus.script.calls import Call, Capabilities, Capability, Extend, Generate, Score
 from dissensus.script.outcomes import (
@@ -69,7 +70,7 @@ class Scripted:
         dies_after: from the call after this many on, no connection; None means never.
         continues: what a continuation adds, as a function of the call, where the rule above does not fit.
         scores: log-probability of a continuation by its text; others are scored as above.
-        tokenizer: :data:`~dissensus.agents.scripted_tokens.WORDS` or ``CHARACTERS``.
+        tokenizer: :data:`~dissensus.agents.scripted_tokens.WORDS`, ``CHARACTERS`` or ``BYTES``.
         prices: for budgets; unknown by default.
         keep_calls: keep each call in ``asked``.
 
@@ -118,6 +119,11 @@ class Scripted:
         """The capabilities given."""
         return self._can
 
+    @property
+    def tokenizer(self) -> str:
+        """Names the tokenizer, as a digest would."""
+        return f"scripted/{type(self._tokenizer).__name__.lower()}"
+
     async def generate(self, call: Generate) -> Outcome:
         """Say what the script says, cut at ``stop`` and at ``max_tokens``."""
         if Capability.CHAT not in self._can:
@@ -130,7 +136,8 @@ class Scripted:
         text, ended = _stopped(said, call.stop)
         tokens_out = self._tokenizer.count(text)
         if tokens_out > call.max_tokens:
-            text, ended, tokens_out = "".join(self._tokenizer.split(text)[: call.max_tokens]), "length", call.max_tokens
+            kept = "".join(self._tokenizer.split(text)[: call.max_tokens])
+            text, ended, tokens_out = whole_text(bytes_of(kept)), "length", call.max_tokens
         return Reply(text=text, finish=ended, model=self._name, usage=self._usage(call, tokens_out, delay_s))
 
     async def extend(self, call: Extend) -> Outcome:
@@ -149,12 +156,26 @@ class Scripted:
         text, ended = _stopped("".join(pieces), call.stop)
         if len(text) < sum(map(len, pieces)):
             pieces = self._tokenizer.split(text)
-        elif len(rest) > written + call.max_tokens:
-            ended = "length"
+        elif len(rest) - written >= max(call.max_tokens, 1):
+            ended = "length"  # where nothing is left the end is one token more, which a full budget does not see
         tokens = self._tokenizer.ids(pieces) if Capability.TOKENS in self._can else None
         numbers = (_SURE,) * len(pieces) if Capability.LOGPROBS in self._can else None
         usage = self._usage(call, len(pieces), delay_s)
-        return Extended(text=text, tokens=tokens, finish=ended, logprobs=numbers, model=self._name, usage=usage)
+        lengths = [len(bytes_of(piece)) for piece in pieces]
+        raw = bytes_of("".join(pieces))
+        whole = whole_text(raw)
+        return Extended(
+            text=whole,
+            tokens=tokens,
+            finish=ended,
+            logprobs=numbers,
+            model=self._name,
+            usage=usage,
+            raw=None if whole.encode("utf-8", "replace") == raw else raw,
+            ends=tuple(accumulate(lengths)) if tokens is not None else None,
+            sampled=len(pieces) + (ended == "stop"),
+            tokenizer=self.tokenizer if tokens is not None else "",
+        )
 
     async def score(self, call: Score) -> Outcome:
         """Score each continuation: as given, as nearly certain if it is the reply, else by a hash."""

@@ -25,7 +25,7 @@ class ScriptedOptions:
         seed: goes into every draw.
         delay_s: seconds before each answer, or two bounds between which it is drawn.
         dies_after: number of calls after which the server is gone.
-        tokenizer: ``word`` or ``character``.
+        tokenizer: ``word``, ``character`` or ``byte``.
         price_in: money per million prompt tokens.
         price_out: money per million written tokens.
         capabilities: what it claims to be able to do.

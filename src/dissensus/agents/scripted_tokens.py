@@ -1,7 +1,8 @@
-"""Tokenizers of the scripted model: one token per word, or one per character."""
+"""Tokenizers of the scripted model: one token per word, one per character, or one per byte."""
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 from collections.abc import Iterable
@@ -85,6 +86,44 @@ class Words:
         return number
 
 
+class Bytes:
+    """One token per byte of UTF-8; its number is the byte's value.
+
+    A piece that is no ASCII character stands as a lone surrogate (``surrogateescape``), so that pieces can be joined to
+    a text with characters cut in two, and :func:`bytes_of` tells its bytes.
+    """
+
+    def split(self, text: str) -> list[str]:
+        """Each byte by itself."""
+        return [bytes([byte]).decode("ascii", "surrogateescape") for byte in bytes_of(text)]
+
+    def count(self, text: str) -> int:
+        """The number of bytes."""
+        return len(bytes_of(text))
+
+    def ids(self, pieces: Iterable[str]) -> tuple[int, ...]:
+        """The values of the bytes."""
+        return tuple(bytes_of("".join(pieces)))
+
+    def text(self, ids: Iterable[int]) -> str:
+        """The text of these bytes; U+FFFD for what is no character, and for numbers that are no bytes."""
+        return b"".join(bytes([n]) if 0 <= n < 256 else UNKNOWN.encode() for n in ids).decode("utf-8", "replace")
+
+
+def bytes_of(text: str) -> bytes:
+    """The bytes of a text made of pieces; lone surrogates that no piece can hold become question marks."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
+
+
+def whole_text(raw: bytes) -> str:
+    """The whole characters that ``raw`` begins with: without the beginning of one at its end."""
+    return codecs.getincrementaldecoder("utf-8")("replace").decode(raw)
+
+
 WORDS = Words()
 CHARACTERS = Characters()
-TOKENIZERS: dict[str, Tokenizer] = {"word": WORDS, "character": CHARACTERS}
+BYTES = Bytes()
+TOKENIZERS: dict[str, Tokenizer] = {"word": WORDS, "character": CHARACTERS, "byte": BYTES}

@@ -7,7 +7,7 @@ from dissensus.script.calls import Capabilities
 
 
 class Wrapped:
-    """Has the name and the capabilities of ``model``, and closes it. How calls are made is the wrapper's own."""
+    """Has what ``model`` says of itself, and closes it. How calls are made is the wrapper's own."""
 
     __slots__ = ("model",)
 
@@ -23,6 +23,11 @@ class Wrapped:
     def capabilities(self) -> Capabilities:
         """What the model inside can do."""
         return self.model.capabilities
+
+    @property
+    def tokenizer(self) -> str:
+        """Digest of the tokenizer of the model inside; "" if it does not say."""
+        return str(getattr(self.model, "tokenizer", ""))
 
     async def close(self) -> None:
         """Close the model inside."""

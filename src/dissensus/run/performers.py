@@ -310,7 +310,7 @@ def _at_most(call: Call) -> tuple[int, int]:
     characters = sum(len(turn.text) for turn in call.turns) + len(getattr(call, "text", ""))
     if isinstance(call, Score):
         return characters // 3 + sum(len(text) for text in call.continuations), 0
-    return characters // 3, call.max_tokens
+    return characters // 3 + len(getattr(call, "tokens", None) or ()), call.max_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from dissensus.script.effects import Ask, AskPerson, Continue, Effect, RunCheck,
 from dissensus.script.seats import Seat
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
+_HINTS = frozenset({"key", "report", "stream"})
+"""Fields of a call that do not change what is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,8 @@ def render(effect: Effect, key: str, seat: Seat | None, seen: Sequence[Seen], se
                 temperature=seat.temperature if effect.temperature is None else effect.temperature,
                 seed=seed,
                 stop=effect.stop,
+                top_p=effect.top_p,
+                stream=effect.stream,
                 key=key,
             )
         case ScoreTexts():
@@ -90,7 +94,9 @@ def _request_hash(effect: Effect, call: Call | None, seat: Seat | None) -> str:
     match effect, call:
         case _, Generate() | Extend() | Score():
             what = {"call": type(call).__name__, "model": seat.model if seat else ""}
-            what |= {name: getattr(call, name) for name in call.__dataclass_fields__ if name not in ("key", "report")}
+            what |= {name: getattr(call, name) for name in call.__dataclass_fields__ if name not in _HINTS}
+            if what.get("top_p", "") is None:  # as it was hashed before there was that field
+                del what["top_p"]
         case UseTool(), _:
             what = {"call": "tool", "agent": effect.agent, "tool": effect.tool, "arguments": effect.arguments}
         case RunCheck(), _:
@@ -123,6 +129,8 @@ def describe(job: Job) -> dict[str, Any]:
                     "seed": call.seed,
                     "stop": list(call.stop),
                 }
+            if isinstance(call, Extend) and call.top_p is not None:
+                body["parameters"]["top_p"] = call.top_p
             if isinstance(call, Generate) and call.schema is not None:
                 body["parameters"]["schema"] = msgspec.to_builtins(call.schema)
         case UseTool():

@@ -88,6 +88,10 @@ class Extend:
 
     The model's own prompt is ``turns``; ``text`` (or ``tokens``, where it takes ids) is the assistant's
     message so far, which is continued without a seam.
+
+    ``top_p`` is sent where it is given; None leaves it to the model's options. ``stream`` names the growing text that
+    is continued, for one reader: a back end that keeps one cache for each (turns, stream) reads nothing twice. It is a
+    hint, as ``key`` is, and no part of the request's hash.
     """
 
     turns: tuple[Turn, ...]
@@ -97,6 +101,8 @@ class Extend:
     temperature: float = 0.7
     seed: int = 0
     stop: tuple[str, ...] = ()
+    top_p: float | None = None
+    stream: str = ""
     key: str = ""
     report: Report | None = field(default=None, compare=False)
 

@@ -42,7 +42,10 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Continue:
-    """Have an agent continue ``text`` (or ``tokens``) from its own prompt. Outcome: Extended or a failure."""
+    """Have an agent continue ``text`` (or ``tokens``) from its own prompt. Outcome: Extended or a failure.
+
+    ``top_p`` None leaves it to the model; ``stream`` names the growing text, so that a back end can keep its cache.
+    """
 
     kind: ClassVar[str] = "continue"
     agent: str
@@ -53,6 +56,8 @@ class Continue:
     max_tokens: int = 64
     thread: str = "main"
     temperature: float | None = None
+    top_p: float | None = None
+    stream: str = ""
     stop: tuple[str, ...] = ()
     deadline_s: float | None = None
     key: str | None = None

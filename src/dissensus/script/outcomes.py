@@ -7,7 +7,7 @@ that a model said. ``kind`` is the stable name that stands in records and in JSO
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import msgspec
@@ -50,7 +50,26 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extended:
-    """A continuation. ``text`` holds whole characters only; ``tokens`` are ids where the back end has them."""
+    """A continuation. ``text`` holds whole characters only; ``tokens`` are ids where the back end has them.
+
+    Args:
+        text: what was added, without the beginning of a character that the limit cut in two.
+        tokens: ids of what was added; neither the one that ended the text nor any other control token is among them.
+        finish: ``stop`` (the model ended its turn), ``length`` (the limit was reached) or ``other``: what the back end
+            says, never guessed from the number of tokens.
+        logprobs: natural-log probability of each of ``tokens``.
+        model: the model, with its digest where there is one.
+        usage: ``tokens_in`` less ``tokens_cached`` is what was computed of the prompt.
+        raw: the bytes that ``tokens`` stand for, where they are not those of ``text``: they begin or end inside a
+            character. None: they are.
+        ends: where each of ``tokens`` ends in these bytes, counted from their beginning; None if it is not known.
+        sampled: tokens that were sampled, the one that ended the text and those left out included; None: unknown.
+        dropped: control tokens that were left out, the one that ended the text not counted.
+        tokenizer: digest of the tokenizer that ``tokens`` belong to; "" if it is not known.
+        template: digest of how turns became a prompt; "" if it is not known.
+        fidelity: ``token_exact``, ``text_prefill`` or ``approximate`` where the back end knows better than its caller
+            how exactly the given beginning was continued; "" otherwise.
+    """
 
     kind: ClassVar[str] = "extended"
     text: str
@@ -59,6 +78,13 @@ class Extended:
     logprobs: tuple[float, ...] | None = None
     model: str = ""
     usage: Usage = NO_USAGE
+    raw: bytes | None = None
+    ends: tuple[int, ...] | None = None
+    sampled: int | None = None
+    dropped: int = 0
+    tokenizer: str = ""
+    template: str = ""
+    fidelity: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,16 +250,30 @@ _BY_KIND: dict[str, type[Any]] = {
 }
 
 
+_LATER = {
+    Extended.kind: {
+        field.name: field.default
+        for field in fields(Extended)
+        if field.name in ("raw", "ends", "sampled", "dropped", "tokenizer", "template", "fidelity")
+    }
+}
+"""Fields that came later, by kind, with their defaults: left out where they say nothing, so that what was recorded
+before them is written as it was."""
+
+
 def to_data(outcome: Outcome) -> dict[str, Any]:
-    """``outcome`` as JSON-ready data, with its ``kind``."""
+    """``outcome`` as JSON-ready data, with its ``kind``; bytes are in base64."""
     data: dict[str, Any] = msgspec.to_builtins(outcome)
     data["kind"] = outcome.kind
+    for name, default in _LATER.get(outcome.kind, {}).items():
+        if data[name] == default:
+            del data[name]
     return data
 
 
 def from_data(data: Mapping[str, Any]) -> Outcome:
     """The outcome that :func:`to_data` wrote. Raises :class:`KeyError` for a kind that does not exist."""
     cls = _BY_KIND[data["kind"]]
-    fields = {name: value for name, value in data.items() if name != "kind"}
-    outcome: Outcome = msgspec.convert(fields, cls)
+    given = {name: value for name, value in data.items() if name != "kind"}
+    outcome: Outcome = msgspec.convert(given, cls)
     return outcome

@@ -39,6 +39,8 @@ class Seat:
         spare: steps in only for an agent that was silent past its deadline.
         tools: tools it may use; an agent with tools is asked through its own loop.
         max_steps: most turns of that loop.
+        tokenizer: digest of the model's tokenizer; "" if it is not known. Agents whose digests are equal can hand each
+            other token ids.
     """
 
     agent: str
@@ -54,11 +56,17 @@ class Seat:
     spare: bool = False
     tools: tuple[ToolSpec, ...] = ()
     max_steps: int = 8
+    tokenizer: str = ""
 
 
 def data_with_seats(what: Any) -> dict[str, Any]:
-    """A dataclass with a field ``seats`` as JSON-ready data; sets are sorted, so that equal ones have equal bytes."""
+    """A dataclass with a field ``seats`` as JSON-ready data; sets are sorted, so that equal ones have equal bytes.
+
+    An unknown tokenizer is left out, as in records of before there was that field.
+    """
     data: dict[str, Any] = msgspec.to_builtins(what)
     for seat in data["seats"]:
         seat["capabilities"] = sorted(seat["capabilities"])
+        if not seat["tokenizer"]:
+            del seat["tokenizer"]
     return data

@@ -177,6 +177,8 @@ def _run_in(path: Path) -> _Run | None:
 
 def _how(settings: VoteSettings, panel: Panel, seed: int) -> str:
     data = panel.to_data()
+    for seat in data["seats"]:
+        seat.pop("tokenizer", None)  # it follows from the model
     models = {seat.agent: model_data(panel, seat.agent) for seat in panel.seats}
     return digest_of([settings.to_data(), data["seats"], data["tools"], models, seed])
 

@@ -61,6 +61,8 @@ class Link:
         }
         if call.stop:
             fields["stop"] = list(call.stop)
+        if isinstance(call, Extend) and call.top_p is not None:
+            fields["top_p"] = call.top_p
         fields |= self.cache(call.key)
         fields |= more
         fields |= options.extra
