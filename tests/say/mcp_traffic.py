@@ -205,7 +205,9 @@ def follow(
             assert said
             findings.extend(said)
         if number == cut:
-            tracker = MCPTracker.restore(json.loads(json.dumps(tracker.state())), book)
+            state = json.loads(json.dumps(tracker.state()))
+            tracker = MCPTracker(book)
+            tracker.restore(state)
     findings.extend(tracker.finish())
     book.finish(None)
     return findings, closed

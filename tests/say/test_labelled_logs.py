@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from logs import listen
 
-from dissensus.interop.message_logs import AuditSettings, audit_file
+from dissensus.interop.message_logs import AuditSettings, audit_file, open_source
+from dissensus.say.message import Message
+from dissensus.say.readers.base import Options
+from dissensus.say.readers.registry import recognise
 from dissensus.say.readers.times import seconds
 
 DATA = "messages-and-protocols"
@@ -45,7 +49,7 @@ def test_a_labelled_log_gets_its_findings_and_obligations_and_no_others(shared: 
     expected = json.loads((folder / f"{name}.expected.json").read_text())
     as_of = expected.get("options", {}).get("as_of")
     told = document(folder / f"{name}.jsonl", as_of=seconds(as_of) if as_of else None)
-    assert told["format"] == name.split("/")[0]
+    assert told["format"] == name.split("/", maxsplit=1)[0]
     assert told["counts"]["messages"] == expected["lines"]
     found = [
         {key: one[key] for key in label} for label, one in zip(expected["findings"], told["messages"], strict=True)
@@ -116,3 +120,16 @@ def test_all_mcp_examples_load(shared: Path) -> None:
         told = document(path, format="mcp")
         assert told["counts"]["messages"] + sum(told["asides"].values()) == 1, path.name
         assert told["skipped"]["count"] == 0
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_a_monitor_that_is_stopped_and_restored_at_every_line_says_the_same(shared: Path, name: str) -> None:
+    path = shared / "data" / DATA / "own" / f"{name}.jsonl"
+    source = open_source(path)
+    messages = [m for m in recognise(source).read(source, Options()) if isinstance(m, Message)]
+    whole = listen(*messages)
+    for cut in range(1, len(messages)):
+        first = listen(*messages[:cut], finish=False)
+        second = listen(*messages[cut:], state=json.loads(json.dumps(first.monitor.state())))
+        assert [*first.findings, *second.findings] == whole.findings
+        assert [*first.obligations, *second.obligations] == whole.obligations

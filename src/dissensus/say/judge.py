@@ -199,9 +199,9 @@ class Judge:
                 asked = machine.log[-1]
                 if m.content_type is None and m.in_reply_to not in (asked.id, asked.reply_with):
                     return "state"
-        elif told is not None and conversation.table.must_correlate:
+        elif told is not None and conversation.table.must_correlate and (step.closes or step.declares):
             return "correlation"
-        if step.most is not None and machine.counts is not None and machine.counts.get(m.act or "", 0) >= step.most:
+        if step.most is not None and machine.counts is not None and machine.counts.get(step.counted, 0) >= step.most:
             return "bound"
         if step.target.final and machine.place.verify is not None:
             done = machine.acts or ()
@@ -328,7 +328,7 @@ class Judge:
                 machine.told_partner = m.reply_with
         if step.most is not None:
             counts = machine.counts = machine.counts or {}
-            counts[step.act] = counts.get(step.act, 0) + 1
+            counts[step.counted] = counts.get(step.counted, 0) + 1
         if conversation.table.verifies:
             machine.acts = (machine.acts or set()) | {step.act}
         folding.follow(machine, step.act)

@@ -59,7 +59,7 @@ class Machine:
         told: last ``reply_with`` of starter and partner.
         shadow, root: state if the discarded messages had counted, and the first of them.
         run: last moves, where messages may have crossed.
-        counts: how often moves with a bound were made; ``acts``: acts made, where a state verifies one.
+        counts: how often each move with a bound was made; ``acts``: acts made, where a state verifies one.
     """
 
     __slots__ = (

@@ -18,6 +18,7 @@ STARTS: Final = {
     "query-if": "fipa-query",
     "query-ref": "fipa-query",
     "request-when": "fipa-request-when",
+    "request-whenever": "fipa-request-when",
     "cfp": "fipa-contract-net",
     "propose": "fipa-propose",
     "subscribe": "fipa-subscribe",

@@ -17,13 +17,14 @@ class Step:
     """One move of a machine. ``opens`` holds ``(kind, debtor, creditor, by)``, the parties as STARTER or PARTNER."""
 
     __slots__ = (
-        "act", "assigns", "by", "close_kind", "closes", "declares", "delegates", "detaches", "direction",
-        "forwards", "guard", "kinds", "late_reject", "most", "open_one", "opens", "plain", "releases",
-        "repeat", "resumes", "sub", "suspends", "swift", "target",
+        "act", "assigns", "by", "close_kind", "closes", "counted", "declares", "delegates", "detaches",
+        "direction", "forwards", "guard", "kinds", "late_reject", "most", "open_one", "opens", "plain",
+        "releases", "repeat", "resumes", "sub", "suspends", "swift", "target",
     )  # fmt: skip
 
     def __init__(self, move: Move, direction: int, target: Place, opens: Iterable[tuple[str, int, int]]) -> None:
         self.act = move.act
+        self.counted = f"{move.source}/{move.act}/{direction}"
         self.direction = direction
         self.target = target
         self.kinds = move.kinds

@@ -121,16 +121,15 @@ class MCPTracker:
             "sessions": {name: session.state() for name, session in self._sessions.items()},
         }
 
-    @classmethod
-    def restore(cls, state: dict[str, Any], book: Book) -> MCPTracker:
-        """The tracker that :meth:`state` was taken of; ``book`` is the book as it was then."""
-        tracker = cls(book, {"version": state["version"], "complete": state["complete"]})
-        tracker._desk.threads = state["threads"]
-        find = finder(book)
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Become the tracker that :meth:`state` was taken of; the book holds the obligations that were open then."""
+        self._desk = Desk(self._desk.book, state["version"], complete=state["complete"])
+        self._desk.threads = state["threads"]
+        self._sessions.clear()
+        find = finder(self._desk.book)
         for name, fields in state["sessions"].items():
-            session = tracker._sessions[name] = Session(tracker._desk, fields["at"])
+            session = self._sessions[name] = Session(self._desk, fields["at"])
             session.restore(fields, find)
-        return tracker
 
     def _session(self, m: Message, side: str) -> Session:
         client, server = (m.sender, receiver(m)) if side == CLIENT else (receiver(m), m.sender)
