@@ -38,9 +38,12 @@ def _unwrapped(value: Any) -> tuple[float | None, Any]:
         if not isinstance(value, dict):
             break
         for key in _TIMES:
-            at = seconds(value[key]) if at is None and key in value else at
+            if at is None and key in value:
+                at = seconds(value[key])
+        if value.get("role") is not None or is_entry(value):
+            break
         inner = next((value[key] for key in _WRAPS if isinstance(value.get(key), dict)), None)
-        if value.get("role") is not None or is_entry(value) or inner is None:
+        if inner is None:
             break
         value = inner
     return at, value
@@ -139,8 +142,7 @@ def _read(source: Source, options: Options) -> Iterator[Item]:
         line, value = item
         chats = [] if _wraps_entry(value) else _chats(value)
         if not chats:
-            session = next((value[key] for key in _SESSIONS if key in value), None) if isinstance(value, dict) else None
-            session = session if isinstance(session, (str, int)) else None
+            session = _session(value)
             if session not in sessions:
                 sessions[session] = Chat(f"r{made}:" if made else "")
                 made += 1
@@ -153,6 +155,16 @@ def _read(source: Source, options: Options) -> Iterator[Item]:
                 for at, entry in enumerate(inner if isinstance(inner, list) else [inner]):
                     where = _written((*path, at) if isinstance(inner, list) else path)
                     yield from _one(chat, entry, line, where, source=source, options=options)
+
+
+def _session(value: Any) -> str | int | None:
+    """The session that a line of a transcript names."""
+    if isinstance(value, dict):
+        for key in _SESSIONS:
+            name = value.get(key)
+            if isinstance(name, (str, int)):
+                return name
+    return None
 
 
 def _one(chat: Chat, value: Any, line: int, where: str, *, source: Source, options: Options) -> Iterator[Item]:
