@@ -339,8 +339,6 @@ def test_an_audit_of_the_record_says_the_same(tmp_path: Path, own_default: bool)
         monitor.see(Message(id="2nd", sender="user", receivers=("a",), act="request", thread="5",
                             protocol="fipa-request", supersedes="mine", tag_source="inferred"))  # fmt: skip
     ours, theirs = said(monitor.report()), said(audit_file(record).to_data())
-    if own_default:
-        theirs["protocol"] = "fipa-query"
     ours["as_of"] = theirs["as_of"]
     changed = json.loads(json.dumps(ours).replace(r"a\ud800", r"a\\ud800"))
     assert changed == theirs
@@ -388,21 +386,94 @@ def test_online_offline_and_resumed_are_one(
     clock = Clock()
     whole = dissensus.Monitor(record=folder / "whole.jsonl", clock=clock, **options)
     half = dissensus.Monitor(record=folder / "cut.jsonl", clock=clock, **options)
+    loaded = dissensus.Monitor(clock=clock, **options)
     for number, (message, later) in enumerate(messages):
         if number == cut:  # the process ends without a word, and another goes on
-            assert half._record is not None
-            half._record.close()
+            assert half._core._record is not None
+            half._core._record.close()
             half = dissensus.Monitor(record=folder / "cut.jsonl", clock=clock, **options)
+            loaded.save(folder / "state")
+            loaded = dissensus.Monitor.load(folder / "state", clock=clock)
         clock.now += later
-        assert whole.see(message) == half.see(message)
-        assert whole.last == half.last
-        assert whole.open() == half.open()
+        assert whole.see(message) == half.see(message) == loaded.see(message)
+        assert whole.last == half.last == loaded.last
+        assert whole.open() == half.open() == loaded.open()
     whole.finish()
     half.finish()
+    loaded.finish()
     as_of = seconds(whole.report()["as_of"])  # the last message may be one that cannot be judged, nor recorded
     offline = audit_file(folder / "whole.jsonl", AuditSettings(**options, as_of=as_of)).to_data()
     assert said(whole.report()) == said(offline)
     assert said(half.report()) == said(offline)
+    assert said(loaded.report()) == said(offline)
+
+
+def test_a_state_goes_on_where_it_was_saved(tmp_path: Path) -> None:
+    clock, overdue = Clock(), list[Obligation]()
+    record, state = tmp_path / "record.jsonl", tmp_path / "state"
+    with dissensus.Monitor("fipa-query", clock=clock, on_overdue=overdue.append, record=record, ttl=50) as monitor:
+        monitor.tell("query-ref", sender="a", to="b", thread="t1", reply_by=10)
+        monitor.tell("query-ref", sender="a", to="c", thread="t2", reply_by=20)
+        monitor.tell("promise", sender="a", to="c", thread="t2")
+        clock.now += 11
+        assert [owed.debtor for owed in monitor.check()] == ["b"]
+        monitor.save(state)
+        monitor.tell("query-ref", sender="a", to="d", thread="t3")
+    clock.now += 100
+    with dissensus.Monitor.load(state, record=record, clock=clock, on_overdue=overdue.append) as monitor:
+        assert [owed.debtor for owed in monitor.open()] == ["b", "c", "d"]
+        assert monitor.report()["skipped"]["count"] == 1
+        monitor.check()
+        assert [owed.debtor for owed in overdue] == ["b", "c", "d"], "each once, over both lives"
+        assert monitor.tell("refuse", sender="d", to="a", thread="t3") == "late"
+        monitor.save(state)
+    lines = record.read_bytes().splitlines(keepends=True)
+    record.write_bytes(b"".join(lines[:2]))
+    with pytest.raises(LogError, match="has 2 lines, and the state was saved at line 4"):
+        dissensus.Monitor.load(state, record=record)
+    with pytest.raises(UsageError, match="does not have"):
+        dissensus.Monitor.load(state, protocol="fipa-query", protocols=[write_protocol(tmp_path)])
+    assert len(list(tmp_path.iterdir())) == 3, "no part of a file is left"
+
+
+def write_protocol(folder: Path) -> str:
+    """Another protocol of the same name, with other states."""
+    path = folder / "query.yaml"
+    path.write_text(
+        """protocol: fipa-query
+version: 2
+roles: {initiator: one, participant: one}
+start: {state: begin, role: initiator}
+final: [end]
+moves:
+  - {in: begin, act: query-ref, from: initiator, to: participant, next: end}
+""",
+        encoding="utf-8",
+    )
+    return str(path)
+
+
+@pytest.mark.parametrize("text", ["", "dear diary", "{}", '{"format": "dissensus monitor 9"}', "\xff"])
+def test_what_is_no_state_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "state").write_text(text, encoding="latin-1")
+    with pytest.raises(LogError, match="no state of a monitor"):
+        dissensus.Monitor.load(tmp_path / "state")
+    with pytest.raises(LogError, match="cannot be read"):
+        dissensus.Monitor.load(tmp_path / "nothing")
+    with dissensus.Monitor() as monitor, pytest.raises(StorageError, match="cannot be written"):
+        monitor.save(tmp_path / "no-such-folder" / "state")
+
+
+def test_a_state_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    with dissensus.Monitor() as monitor:
+        monitor.tell("request", sender="a", to="b", thread="t")
+        monitor.save(tmp_path / "state")
+    head = json.loads((tmp_path / "state").read_bytes())
+    changes: list[dict[str, Any]] = [{"monitor": {}}, {"named": [7]}, {"monitor": None}, {"report": 3}, {"options": 1}]
+    for change in changes:
+        (tmp_path / "state").write_text(json.dumps(head | change), encoding="utf-8")
+        with pytest.raises(UsageError):
+            dissensus.Monitor.load(tmp_path / "state")
 
 
 def test_what_a_killed_process_left_half_written_is_cut_off(tmp_path: Path) -> None:

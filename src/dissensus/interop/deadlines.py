@@ -82,11 +82,11 @@ class Deadlines:
         """``owed`` has ended."""
         self._named.pop(id(owed), None)
 
-    def named(self) -> list[Obligation]:
-        """Those that were named and are still open."""
-        return list(self._named.values())
+    def was_named(self, key: int) -> bool:
+        """Whether the open obligation at ``key`` of the book was named."""
+        return key in self._named
 
-    def were_named(self, owed: Obligation) -> None:
+    def name(self, owed: Obligation) -> None:
         """``owed`` was named before, by a monitor whose state was taken over."""
         self._named[id(owed)] = owed
 

@@ -23,23 +23,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-import msgspec
-
-from dissensus.errors import LogError, StorageError, UnknownAct, UsageError
-from dissensus.interop.deadlines import Deadlines
-from dissensus.interop.live_record import LiveRecord, plain_json
-from dissensus.interop.live_report import LiveReport
-from dissensus.interop.message_logs import AuditSettings, monitor_for
+from dissensus.errors import UsageError
+from dissensus.interop import live_state
+from dissensus.interop.live_core import DEFAULT, LiveCore
+from dissensus.interop.message_logs import AuditSettings
 from dissensus.say.message import Message
-from dissensus.say.monitor import WIRE
 from dissensus.say.protocol import FIPA, Protocol
-from dissensus.say.readers.own import KEYS, message_of
-from dissensus.say.verdicts import ILLEGAL, NO_TITLE, OK, VIOLATION, VOID, Finding, Obligation
+from dissensus.say.readers.own import KEYS
+from dissensus.say.verdicts import ILLEGAL, NO_TITLE, VIOLATION, VOID, Finding, Obligation
 
 BLOCKED: Final = frozenset({ILLEGAL, NO_TITLE, VOID})
 """Verdicts of messages that should not be delivered."""
-_DEFAULT: Final = "fipa-request"
-_MOST_ERRORS: Final = 100
 _log = logging.getLogger("dissensus.monitor")
 
 
@@ -75,7 +69,7 @@ class Monitor:
 
     def __init__(
         self,
-        protocol: str | Protocol = _DEFAULT,
+        protocol: str | Protocol = DEFAULT,
         *,
         protocols: Iterable[str] = (),
         profile: str = FIPA,
@@ -91,34 +85,58 @@ class Monitor:
         clock: Callable[[], float] = time.time,
         strict: bool = False,
     ) -> None:
-        if watch is not None and not (math.isfinite(watch) and watch > 0):
-            raise UsageError(f"`watch` cannot be {watch!r}.", next_step="Give seconds: watch=5.0.")
         settings = AuditSettings(
             protocol=protocol, protocols=tuple(protocols), profile=profile, delivery=delivery, authority=authority,
             ttl=ttl, extra=dict(wire or {}),
         )  # fmt: skip
         self._on_violation, self._on_finding, self._on_overdue = on_violation, on_finding, on_overdue
-        self._clock, self._strict = clock, strict
+        self._strict = strict
         self._lock = threading.RLock()
         self._mine = threading.local()
-        self._told: list[Finding] = []
-        self._core = monitor_for(settings, on_finding=self._told.append, on_closed=self._closed)
-        self._log = LiveReport(str(record) if record is not None else "live", settings, self._core)
-        self._deadlines = Deadlines(self._core.book)
-        self._latest = -math.inf
-        self._stamped = False
-        self._line = 0
-        self.ended = False
-        self._record = LiveRecord(record) if record is not None else None
-        if self._record is not None:
-            self._take_up(self._record)
+        self._core = LiveCore(settings, clock)
         self._stop = threading.Event()
         self._watcher: threading.Thread | None = None
+        self.ended = False
+        self._begin(record, watch)
+
+    @classmethod
+    def load(cls, path: str | Path, **options: Any) -> Self:
+        """A monitor that goes on from what :meth:`save` wrote, as if nothing had happened in between.
+
+        Args:
+            path: the state.
+            options: as for a new monitor. Callbacks, ``record``, ``watch`` and ``clock`` are not in the state, and
+                neither is a protocol that was given as an object. A record may have grown since: it is taken up from
+                there.
+
+        Raises:
+            LogError: it is no state of a monitor, or its record is shorter than it was.
+            UsageError: the state does not fit the options.
+        """
+        kept = live_state.read(path)
+        record, watch = options.pop("record", None), options.pop("watch", None)
+        monitor = cls(**{**kept.head["options"], **options})
+        monitor._core.restore(kept)
+        monitor._begin(record, watch)
+        return monitor
+
+    def save(self, path: str | Path) -> None:
+        """Write all that is known, for :meth:`load` in another process; a file that is there is replaced as a whole.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
+        with self._lock:
+            self._core.save(path)
+
+    def _begin(self, record: str | Path | None, watch: float | None) -> None:
+        if watch is not None and not (math.isfinite(watch) and watch > 0):
+            raise UsageError(f"`watch` cannot be {watch!r}.", next_step="Give seconds: watch=5.0.")
+        if record is not None:
+            self._core.record_to(record)
         if watch is not None:
-            self._stamped = True
-            self._watcher = threading.Thread(
-                target=self._watch, args=(watch,), name="dissensus monitor", daemon=True
-            )  # fmt: skip
+            self._core.stamped = True
+            self._watcher = threading.Thread(target=self._watch, args=(watch,), name="dissensus monitor", daemon=True)
             self._watcher.start()
 
     # --- telling
@@ -170,11 +188,7 @@ class Monitor:
             now: seconds since 1970-01-01 UTC; the clock's if not given.
         """
         with self._lock:
-            if self.ended:
-                return []
-            moment = self._clock() if now is None else now
-            self._latest = max(self._latest, moment)
-            overdue = self._passed(moment)
+            overdue = [] if self.ended else self._core.look(now)
         self._call(self._on_overdue, overdue)
         return overdue
 
@@ -190,22 +204,22 @@ class Monitor:
     def counts(self) -> dict[str, int]:
         """The counts of the report: ``messages``, ``threads``, ``requests``, ``unanswered``, ``pending`` and so on."""
         with self._lock:
-            return self._log.counts(self._now())
+            return self._core.report.counts(self._core.now())
 
     def open(self) -> list[Obligation]:
         """What is owed now, oldest first."""
         with self._lock:
-            return self._log.open_now(self._now())
+            return self._core.report.open_now(self._core.now())
 
     def holders(self, thread: str) -> list[str]:
         """Who has promised to do what ``thread`` is about, and has not done it yet."""
         with self._lock:
-            return self._core.holders(thread)
+            return self._core.monitor.holders(thread)
 
     def report(self) -> dict[str, Any]:
         """What ``dissensus audit --json`` prints, as of now; final once the monitor has ended."""
         with self._lock:
-            return self._log.to_data(self._now())
+            return self._core.report.to_data(self._core.now())
 
     # --- ending
 
@@ -218,21 +232,16 @@ class Monitor:
         self._stop.set()
         if self._watcher is not None and self._watcher is not threading.current_thread():
             self._watcher.join()
-        if self._stamped:
+        if self._core.stamped:
             self.check()
         with self._lock:
             if self.ended:
                 return
             self.ended = True
-            as_of = self._now()
-            self._core.finish(as_of, closed=closed)
-            self._log.ended(as_of)
-            found = self._taken()
-            if self._record is not None:
-                self._record.close()
+            found = self._core.finish(closed=closed)
         self._call_with(found)
-        if self._log.errors:
-            _log.warning("%d callbacks or writes of the monitor failed; its report says how", self._log.errors_count)
+        if failures := self._core.report.errors_count:
+            _log.warning("%d callbacks or writes of the monitor failed; its report says how", failures)
 
     def __enter__(self) -> Self:
         return self
@@ -244,130 +253,21 @@ class Monitor:
 
     # --- inside
 
-    def _see(self, given: Message | Mapping[str, Any], said: dict[str, Any]) -> str:
+    def _see(self, given: Message | Mapping[str, Any], more: dict[str, Any]) -> str:
         with self._lock:
             if self.ended:
                 raise UsageError("The monitor has ended.", next_step="Tell it messages inside its `with` block.")
-            line = self._lines() + 1
-            found: list[Finding] = []
-            overdue: list[Obligation] = []
             self._mine.last = ()
-            try:
-                m = self._message(given, line)
-                overdue += self._overdue(m)  # what was due before this message came, even if it is what was due
-                verdict = self._core.see(m)
-            except (LogError, UnknownAct) as error:
-                if self._strict:
-                    raise
-                self._log.skip(line, error)
-                verdict = VOID
-            else:
-                self._line = line
-                self._mine.last = self._core.last
-                self._log.seen(m, verdict)
-                found += self._taken()
-                if self._record is not None:
-                    self._write(self._record, m, verdict, found, said)
-                self._deadlines.opened(self._core.book.seq)
-                if m.protocol in WIRE:
-                    self._deadlines.moved()
-                overdue += self._overdue(m)
-        self._call_with(found)
-        self._call(self._on_overdue, overdue)
-        return verdict
-
-    def _lines(self) -> int:
-        return self._record.lines if self._record is not None else self._line
-
-    def _message(self, given: Message | Mapping[str, Any], line: int) -> Message:
-        """The message that was given, with an id, a time and a place, as it will stand in the record."""
-        changes: dict[str, Any] = {}
-        if isinstance(given, Message):
-            m = given
-        elif isinstance(given, Mapping):
-            data = dict(given)
-            if data.get("id") is None:
-                data["id"] = f"#{line}"
-            if data.get("at") is None:
-                data["at"] = self._stamp()
-            m = message_of(data, line)
-        else:
-            raise UsageError(
-                f"{type(given).__name__} is no message.", next_step="Give a Message or a dict, or call tell(…)."
-            )
-        if m.at is None:
-            changes["at"] = self._stamp()
-        elif not math.isfinite(m.at) or not math.isfinite(m.reply_by or 0.0):
-            raise LogError(f"The time of the message {m.id!r} is no time.", line=line)
-        if self._record is not None or not m.line:
-            changes["line"] = line
-        for field in ("content", "wire"):
-            value = getattr(m, field)
-            if value is not None and (plain := plain_json(value)) is not value:
-                changes[field] = plain
-        return msgspec.structs.replace(m, **changes) if changes else m
-
-    def _stamp(self) -> float:
-        self._stamped = True
-        self._latest = max(self._latest, now := self._clock())
-        return now
-
-    def _now(self) -> float | None:
-        """The latest time that is known: of messages, of checks."""
-        latest = max(self._latest, self._core.now)
-        return latest if math.isfinite(latest) else None
-
-    def _take_up(self, record: LiveRecord) -> None:
-        """Judge again what the record holds."""
-        try:
-            for m in record.messages():
-                self._log.seen(m, self._core.see(m))
-        except BaseException:
-            record.close()
-            raise
-        self._taken()
-        self._line = record.lines
-        self._deadlines.renew()
-        if self._core.messages:
-            self._deadlines.passed(self._core.now)  # the monitor that wrote it has reported these
-
-    def _taken(self) -> list[Finding]:
-        found = self._told.copy()
-        self._told.clear()
-        for finding in found:
-            self._log.found(finding)
-        return found
-
-    def _closed(self, owed: Obligation) -> None:
-        self._deadlines.closed(owed)
-        self._log.closed(owed)
-
-    def _overdue(self, m: Message) -> list[Obligation]:
-        return self._passed(m.at if m.at is not None else self._latest)
-
-    def _passed(self, now: float) -> list[Obligation]:
-        return [msgspec.structs.replace(owed) for owed in self._deadlines.passed(now)]
-
-    def _write(self, record: LiveRecord, m: Message, verdict: str, found: list[Finding], said: dict[str, Any]) -> None:
-        if verdict is not OK:
-            said["verdict"] = verdict
-        if found:
-            said["findings"] = found
-        if m.protocol is None and (name := self._followed(m)) != _DEFAULT:
-            m = msgspec.structs.replace(m, protocol=name)
-        try:
-            record.append(m, said)
-        except StorageError as error:
-            self._log.failed(error)
-            _log.error("%s The monitor goes on without it.", error.message)
-            record.close()
-            self._record = None
-
-    def _followed(self, m: Message) -> str:
-        """Name of the protocol that ``m`` was judged by, so that the record says so by itself."""
-        core, thread = self._core, m.thread or ""
-        talk = core.running.get(thread) or core.closed.get(thread) or core.astray.get(thread)
-        return talk.table.name if talk is not None else core.default
+            heard = self._core.hear(given, more)
+            if heard.error is None:
+                self._mine.last = self._core.monitor.last
+            elif not self._strict:
+                self._core.skip(heard.error)
+        self._call_with(heard.found)
+        self._call(self._on_overdue, heard.overdue)
+        if heard.error is not None and self._strict:
+            raise heard.error
+        return heard.verdict
 
     def _call_with(self, found: list[Finding]) -> None:
         for finding in found:
@@ -384,7 +284,7 @@ class Monitor:
                 callback(item)
             except Exception as error:  # noqa: BLE001 - whatever it is, the system that is watched goes on
                 with self._lock:
-                    self._log.failed(error)
+                    self._core.report.failed(error)
                 _log.debug("a callback of the monitor failed", exc_info=True)
 
     def _watch(self, every: float) -> None:

@@ -129,23 +129,6 @@ class LiveRecord:
         self._lock.release()
 
 
-def plain_json(value: Any) -> Any:
-    """``value`` if it is JSON data, else what a record can hold of it; what is judged is what is recorded."""
-    if type(value) in (str, int, bool):
-        if type(value) is not str or value.isascii():
-            return value
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return value.encode("utf-8", "backslashreplace").decode()
-        return value
-    try:
-        raw = msgspec.json.encode(value, enc_hook=repr)
-    except (TypeError, ValueError, RecursionError):
-        raw = msgspec.json.encode(repr(value).encode("utf-8", "backslashreplace").decode()[:10_000])
-    return msgspec.json.decode(raw)
-
-
 def _is_ours(path: str) -> bool:
     with Path(path).open("rb") as stream:
         begins = stream.read(len(_BEGINS))

@@ -26,20 +26,21 @@ class LiveReport:
     """Keeps findings and closed obligations, on disk if they are many, and what went wrong around them.
 
     Args:
-        log: name for the report.
         settings: of the monitor.
         core: the monitor itself.
 
     Attributes:
+        name: of the log, for the report.
+        findings, obligations: what was found, and what has ended.
         sources: how many messages got their act from a field, the structure, inference and so on.
         errors: first failures of callbacks and of storage; ``errors_count`` is how many there were.
     """
 
-    def __init__(self, log: str, settings: AuditSettings, core: Monitor) -> None:
-        self._name = log
+    def __init__(self, settings: AuditSettings, core: Monitor) -> None:
+        self.name = "live"
         self._settings = settings
         self._core = core
-        self._findings, self._obligations = Spool(Finding), Spool(Obligation)
+        self.findings, self.obligations = Spool(Finding), Spool(Obligation)
         self._untagged: list[str] = []
         self._skipped: list[Skipped] = []
         self._skipped_count = 0
@@ -50,11 +51,11 @@ class LiveReport:
 
     def found(self, finding: Finding) -> None:
         """Keep a finding."""
-        self._keep(self._findings, finding)
+        self._keep(self.findings, finding)
 
     def closed(self, owed: Obligation) -> None:
         """Keep an obligation that has its final status."""
-        self._keep(self._obligations, owed)
+        self._keep(self.obligations, owed)
 
     def seen(self, m: Message, verdict: str) -> None:
         """Note where a message got its act from, if it has one."""
@@ -90,12 +91,35 @@ class LiveReport:
     def to_data(self, now: float | None) -> dict[str, Any]:
         """The report of an audit as JSON data, and what went wrong with callbacks."""
         tally = self._tally(now)
-        report = AuditReport(self._name, self._settings, tally, self._findings, self._obligations, self._core.default)
+        report = AuditReport(self.name, self._settings, tally, self.findings, self.obligations, self._core.followed())
         return report.head() | {
             "failures": {"count": self.errors_count, "first": list(self.errors)},
-            "obligations": [obligation_data(owed, READER) for owed in (*self._obligations, *self._open(now))],
-            "messages": [finding_data(finding, READER) for finding in self._findings],
+            "obligations": [obligation_data(owed, READER) for owed in (*self.obligations, *self._open(now))],
+            "messages": [finding_data(finding, READER) for finding in self.findings],
         }
+
+    def state(self) -> dict[str, Any]:
+        """What it keeps, as JSON data, without findings and obligations."""
+        return {
+            "untagged": self._untagged,
+            "skipped": [[one.line, one.why] for one in self._skipped],
+            "skipped_count": self._skipped_count,
+            "sources": dict(self.sources),
+            "errors": self.errors,
+            "errors_count": self.errors_count,
+        }
+
+    def restore(self, state: dict[str, Any], findings: list[Finding], obligations: list[Obligation]) -> None:
+        """Take up what :meth:`state` gave."""
+        self._untagged = list(state["untagged"])
+        self._skipped = [Skipped(line, why) for line, why in state["skipped"]]
+        self._skipped_count = state["skipped_count"]
+        self.sources = Counter(state["sources"])
+        self.errors, self.errors_count = list(state["errors"]), state["errors_count"]
+        for finding in findings:
+            self.found(finding)
+        for owed in obligations:
+            self.closed(owed)
 
     def _open(self, now: float | None) -> Iterator[Obligation]:
         for owed in self._core.book.open_ones():
