@@ -18,6 +18,8 @@ from typing import Any
 
 _HOME = {
     "Ballot": "dissensus.script.decisions",
+    "Contract": "dissensus.decide.contract",
+    "ContractSettings": "dissensus.decide.contract",
     "Decision": "dissensus.script.decisions",
     "DissensusError": "dissensus.errors",
     "Monitor": "dissensus.interop.live_monitor",
@@ -27,7 +29,10 @@ _HOME = {
     "Status": "dissensus.script.decisions",
     "VoteSettings": "dissensus.decide.vote",
     "audit": "dissensus.interop.message_logs",
+    "contract": "dissensus.run.contracting",
+    "contract_async": "dissensus.run.contracting",
     "default_panel": "dissensus.agents.panel",
+    "holder_of": "dissensus.run.holding",
     "load_panel": "dissensus.agents.panel",
     "open_record": "dissensus.record.sqlite",
     "replay": "dissensus.run.runs",
@@ -39,6 +44,8 @@ _HOME = {
 
 __all__ = [
     "Ballot",
+    "Contract",
+    "ContractSettings",
     "Decision",
     "DissensusError",
     "Monitor",
@@ -49,7 +56,10 @@ __all__ = [
     "VoteSettings",
     "__version__",
     "audit",
+    "contract",
+    "contract_async",
     "default_panel",
+    "holder_of",
     "load_panel",
     "open_record",
     "replay",

@@ -16,6 +16,7 @@ from dissensus.errors import DissensusError
 COMMANDS = {
     "audit": "dissensus.cli.audit:audit",
     "calibrate": "dissensus.cli.calibrate:calibrate",
+    "contract": "dissensus.cli.contract:contract",
     "decide": "dissensus.cli.decide:decide",
     "doctor": "dissensus.cli.doctor:doctor",
     "fork": "dissensus.cli.runs:fork",
@@ -32,6 +33,7 @@ COMMANDS = {
 HELP = {
     "audit": "Say who owes what in a log of messages.",
     "calibrate": "Measure a panel on labelled questions and keep its profile.",
+    "contract": "Put a task out to tender, and say who holds it.",
     "decide": "Put a question to a panel and vote.",
     "doctor": "Check this installation.",
     "fork": "Run again from a record with one outcome changed.",

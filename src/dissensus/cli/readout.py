@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from dissensus.cli.json_document import show_json
+from dissensus.decide.contract import Contract
 from dissensus.script.decisions import Ballot, Check, Decision, Status
 
 FOUND, FAILED = 1, 3
@@ -58,8 +59,13 @@ def show(decision: Decision, *, as_json: bool = False) -> None:
     if as_json:
         show_json(decision.to_data())
         return
-    width = min(shutil.get_terminal_size().columns if sys.stdout.isatty() else 80, WIDEST)
-    for line in readout(decision, width=max(width, 40)):
+    width = max(min(shutil.get_terminal_size().columns if sys.stdout.isatty() else 80, WIDEST), 40)
+    lines = readout(decision, width=width)
+    if isinstance(decision, Contract):
+        from dissensus.cli.contract_text import contract_lines
+
+        lines = contract_lines(decision, width=width)
+    for line in lines:
         say(line)
 
 
@@ -83,38 +89,45 @@ def clean(text: str) -> str:
 
 def readout(decision: Decision, *, width: int = 80) -> Iterator[str]:
     """The readout, line by line."""
-    yield from _wrapped(clean(decision.question), width, most=6)
+    yield from wrapped(clean(decision.question), width, most=6)
     yield ""
     yield _headline(decision)
     yield ""
-    yield from _section("votes", _bars(decision), width)
-    yield from _section("ballots", _ballots(decision.ballots, width - LABEL), width)
-    yield from _section("dissent", _dissent(decision), width)
-    yield from _section("failures", [_failures(decision)], width)
-    yield from _section("checks", _checks(decision.checks), width)
-    yield from _section("worth", _worth(decision.worth), width)
-    yield from _section("routed", [_route(entry) for entry in decision.routed], width)
-    yield from _section("note", [clean(warning) for warning in decision.warnings], width)
-    yield from _section("rule", [decision.rule] if decision.rule else [], width)
-    yield from _section("cost", [_cost(decision)], width)
-    yield from _section("record", _record(decision.record), width, wrap=False)
+    yield from section("votes", _bars(decision), width)
+    yield from section("ballots", _ballots(decision.ballots, width - LABEL), width)
+    yield from section("dissent", _dissent(decision), width)
+    yield from section("failures", [_failures(decision)], width)
+    yield from section("checks", _checks(decision.checks), width)
+    yield from section("worth", _worth(decision.worth), width)
+    yield from section("routed", [_route(entry) for entry in decision.routed], width)
+    yield from section("note", [clean(warning) for warning in decision.warnings], width)
+    yield from section("rule", [decision.rule] if decision.rule else [], width)
+    yield from section("cost", [cost_line(decision)], width)
+    yield from section("record", record_lines(decision.record), width, wrap=False)
 
 
 def _headline(decision: Decision) -> str:
     total = sum(ballot.weight for ballot in decision.ballots if not ballot.stands_in_for)
-    colour = _COLOURS.get(decision.status, "yellow")
     if decision.answer is None:
-        return click.style(_STATUS.get(decision.status, decision.status.value), fg=colour, bold=True)
+        return headline(decision.status, None, _STATUS.get(decision.status, decision.status.value))
     votes = decision.votes.get(decision.answer, 0)
     how = f"decided: {votes:g} of {total:g} votes" if votes else "decided, but not by the vote"
-    return f"{click.style(clean(decision.answer), fg=colour, bold=True)}   {how}"
+    return headline(decision.status, decision.answer, how)
+
+
+def headline(status: Status, answer: str | None, how: str) -> str:
+    """The answer and how it came about; or, without one, how it ended."""
+    colour = _COLOURS.get(status, "yellow")
+    if answer is None:
+        return click.style(how, fg=colour, bold=True)
+    return f"{click.style(clean(answer), fg=colour, bold=True)}   {how}"
 
 
 def _bars(decision: Decision) -> list[str]:
     from rich.cells import cell_len, set_cell_size
 
     total = sum(ballot.weight for ballot in decision.ballots if not ballot.stands_in_for) or 1
-    names = {answer: _cut(clean(answer), 30) for answer in decision.votes}
+    names = {answer: cut(clean(answer), 30) for answer in decision.votes}
     blank = total - sum(decision.votes.values())
     left = max(map(cell_len, [*names.values(), *(["(blank)"] if blank > 1e-9 else [])]), default=0)
     lines = []
@@ -130,14 +143,14 @@ def _bars(decision: Decision) -> list[str]:
 def _ballots(ballots: Sequence[Ballot], width: int) -> list[str]:
     from rich.cells import cell_len, set_cell_size
 
-    rows = [(clean(one.agent), _cut(clean(one.answer), 30) if one.answer is not None else "–", one) for one in ballots]
+    rows = [(clean(one.agent), cut(clean(one.answer), 30) if one.answer is not None else "–", one) for one in ballots]
     first = max((cell_len(agent) for agent, _, _ in rows), default=0)
     second = max((cell_len(answer) for _, answer, _ in rows), default=0)
     lines = []
     for agent, answer, ballot in rows:
         start = f"{set_cell_size(agent, first)}  {set_cell_size(answer, second)}  "
         room = max(12, width - cell_len(start))
-        told = _cut(", ".join(_about(ballot)), room)
+        told = cut(", ".join(_about(ballot)), room)
         lines.append(f"{start}{click.style(told, dim=True)}" if told else start.rstrip())
     return lines
 
@@ -168,8 +181,8 @@ def _dissent(decision: Decision) -> list[str]:
     lines = []
     for one in decision.dissent if decision.answer is not None else ():
         reason = clean(str(one.get("reason", "")))
-        because = f": {_cut(reason, 220)}" if reason else " (no reason given)"
-        lines.append(f"{clean(str(one['agent']))} says {_cut(clean(str(one['answer'])), 60)}{because}")
+        because = f": {cut(reason, 220)}" if reason else " (no reason given)"
+        lines.append(f"{clean(str(one['agent']))} says {cut(clean(str(one['answer'])), 60)}{because}")
     if lines:
         return lines
     return ["none"] if decision.answer is not None else ["no answer won, so nobody dissents from one"]
@@ -187,8 +200,8 @@ def _checks(checks: Sequence[Check]) -> list[str]:
     lines = []
     for check in checks:
         verdict = "could not judge" if check.verdict == "error" else check.verdict
-        detail = f": {_cut(clean(check.detail), 160)}" if check.detail else ""
-        lines.append(f"{_cut(clean(check.answer), 40)} {verdict} by {_cut(clean(check.check), 60)}{detail}")
+        detail = f": {cut(clean(check.detail), 160)}" if check.detail else ""
+        lines.append(f"{cut(clean(check.answer), 40)} {verdict} by {cut(clean(check.check), 60)}{detail}")
     return lines
 
 
@@ -213,7 +226,8 @@ def _route(entry: Mapping[str, Any]) -> str:
     return f"{trigger} → reported, nothing else was done"
 
 
-def _cost(decision: Decision) -> str:
+def cost_line(decision: Decision) -> str:
+    """What it took; unknown stays unknown."""
     cost = decision.cost
     tokens_in = "unknown" if cost.tokens_in is None else f"{cost.tokens_in:,}"
     tokens_out = "unknown" if cost.tokens_out is None else f"{cost.tokens_out:,}"
@@ -223,7 +237,8 @@ def _cost(decision: Decision) -> str:
     return f"{calls}, tokens: {tokens_in} in, {tokens_out} out, {seconds}, {money}"
 
 
-def _record(path: str) -> list[str]:
+def record_lines(path: str) -> list[str]:
+    """Where the record lies, and what can be done with it."""
     if not path:
         return ["kept in memory only"]
     quoted = path if path.replace("/", "").replace("-", "").replace(".", "").replace("_", "").isalnum() else repr(path)
@@ -236,11 +251,11 @@ def summary(decisions: Sequence[Decision], golds: Sequence[bool | None], *, widt
     for decision in decisions:
         by_status[decision.status.value] = by_status.get(decision.status.value, 0) + 1
     counts = ", ".join(f"{number} {status}" for status, number in by_status.items())
-    yield from _section("questions", [f"{len(decisions)}: {counts}"], width)
+    yield from section("questions", [f"{len(decisions)}: {counts}"], width)
     known = [gold for gold in golds if gold is not None]
     if known:
         told = f"{sum(known)} of {len(known)} answers equal the file's gold (an outside check: no agent saw it)"
-        yield from _section("gold", [told], width)
+        yield from section("gold", [told], width)
 
 
 def gold_line(gold: str, *, equal: bool) -> str:
@@ -248,24 +263,26 @@ def gold_line(gold: str, *, equal: bool) -> str:
     return f"{'gold':<{LABEL}}{clean(gold)}: {'equal' if equal else 'NOT equal'} (from the file; no agent saw it)"
 
 
-def _section(label: str, lines: Iterable[str], width: int, *, wrap: bool = True) -> Iterator[str]:
+def section(label: str, lines: Iterable[str], width: int, *, wrap: bool = True) -> Iterator[str]:
+    """``lines`` beside ``label``, in so many columns."""
     title = click.style(f"{label:<{LABEL}}", bold=True)
     for text in lines:
         styled = "\x1b" in text
-        parts = [text] if styled or not wrap else list(_wrapped(text, width - LABEL))
+        parts = [text] if styled or not wrap else list(wrapped(text, width - LABEL))
         for part in parts:
             yield title + part
             title = " " * LABEL
 
 
-def _wrapped(text: str, width: int, *, most: int = 0) -> Iterator[str]:
+def wrapped(text: str, width: int, *, most: int = 0) -> Iterator[str]:
+    """``text`` in lines of so many characters, and no more lines than ``most``, if that is not 0."""
     lines = textwrap.wrap(text[: 2 * width * most] if most else text, width) or [""]
     if most and len(lines) > most:
-        lines = [*lines[: most - 1], _cut(lines[most - 1] + " …", width)]
+        lines = [*lines[: most - 1], cut(lines[most - 1] + " …", width)]
     yield from lines
 
 
-def _cut(text: str, cells: int) -> str:
+def cut(text: str, cells: int) -> str:
     """``text``, shortened to so many columns."""
     from rich.cells import cell_len
 
