@@ -38,7 +38,7 @@ class Clock:
 
 def said(report: dict[str, Any]) -> dict[str, Any]:
     """What an audit and a monitor must agree on: all but where it came from and who was told."""
-    left_out = {"log", "failures", "skipped", "cannot_tell"}
+    left_out = {"log", "protocols", "failures", "skipped", "cannot_tell"}
     return {key: value for key, value in report.items() if key not in left_out}
 
 

@@ -83,6 +83,7 @@ class LiveCore:
         try:
             m = complete(given, line, self._stamp, renumber=self._record is not None)
             heard.overdue += self._overdue(m)  # what was due before this came, even if this is what was due
+            followed = m.protocol or self._followed(m)
             heard.verdict = self.monitor.see(m)
         except (LogError, UnknownAct) as error:
             heard.error = error
@@ -91,7 +92,7 @@ class LiveCore:
         self.report.seen(m, heard.verdict)
         heard.found = self._taken()
         if self._record is not None:
-            self._write(self._record, m, heard, more)
+            self._write(self._record, m, followed, heard, more)
         self._deadlines.opened(self.monitor.book.seq)
         if m.protocol in WIRE:
             self._deadlines.moved()
@@ -220,14 +221,14 @@ class LiveCore:
     def _passed(self, now: float) -> list[Obligation]:
         return [msgspec.structs.replace(owed) for owed in self._deadlines.passed(now)]
 
-    def _write(self, record: LiveRecord, m: Message, heard: Heard, more: Mapping[str, Any]) -> None:
+    def _write(self, record: LiveRecord, m: Message, followed: str, heard: Heard, more: Mapping[str, Any]) -> None:
         said = dict(more)
         if heard.verdict is not OK:
             said["verdict"] = heard.verdict
         if heard.found:
             said["findings"] = heard.found
-        if m.protocol is None and (name := self._followed(m)) != DEFAULT:
-            m = msgspec.structs.replace(m, protocol=name)
+        if m.protocol is None and followed != DEFAULT:
+            m = msgspec.structs.replace(m, protocol=followed)
         try:
             record.append(m, said)
         except StorageError as error:
@@ -237,7 +238,7 @@ class LiveCore:
             self._record = None
 
     def _followed(self, m: Message) -> str:
-        """Name of the protocol that ``m`` was judged by, so that the record says so by itself."""
+        """Name of the protocol that ``m``, which names none, is to be judged by, so that the record says so itself."""
         core, thread = self.monitor, m.thread or ""
-        talk = core.running.get(thread) or core.closed.get(thread) or core.astray.get(thread)
+        talk = core.running.get(thread) or core.closed.get(thread)
         return talk.table.name if talk is not None else core.default
