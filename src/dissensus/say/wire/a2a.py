@@ -106,12 +106,12 @@ class A2ATracker(Tasks):
         """The log has ended: open what is owed for requests that got no answer, and say what was held back."""
         self._release(as_capture=True)
         for call in self.calls.open_calls():
-            if call.answers or "bad" in call.data or call.data["op"] in _OWED_AT_ONCE:
+            if call.answers or "bad" in call.data or wire.op_of(call.method) in _OWED_AT_ONCE:
                 continue
             m = Message(id=call.message, sender=call.asker, line=call.line, at=call.at)
             before, self.book.seq = self.book.seq, call.seq
-            thread = call.data.get("task") or f"rpc:{id_text(call.id)}"
-            debtor = call.data["to"]
+            thread = call.task or f"rpc:{id_text(call.id)}"
+            debtor = call.to
             call.owed = self.book.open(m, RPC, debtor, call.asker, thread=thread, protocol=PROTOCOL, about=call.method)
             self.book.seq = before
         found, self.found = tuple(self.found), []
@@ -142,8 +142,8 @@ class A2ATracker(Tasks):
             fields: dict[str, Any] = {name: plain[name] for name in PLAIN}
             fields.update({name: find(plain[name]) for name in ONE_OWED})
             for name in MANY_OWED:
-                fields[name] = [owed for owed in map(find, plain[name]) if owed is not None]
-            fields["calls"] = [calls[at] for at in plain["calls"]]
+                fields[name] = tuple(owed for owed in map(find, plain[name]) if owed is not None)
+            fields["calls"] = tuple(calls[at] for at in plain["calls"])
             self.live[plain["id"]] = Task(**fields)
 
     def _unit(self, m: Message, rpc: Any) -> None:
@@ -189,9 +189,7 @@ class A2ATracker(Tasks):
             self._release(as_capture=False)
         call, fault = self.calls.ask(m, rpc, asker=m.sender, stream=stream)
         call.seq = self.book.seq
-        call.data.update(op=what.op, v=what.version, to=server_of(m))
-        if what.task is not None:
-            call.data["task"] = what.task
+        call.to, call.task = server_of(m), what.task
         thread = what.task or f"rpc:{id_text(call.id)}"
         if fault is not None:
             self.say(m, fault.rule, fault.verdict, fault.says, fault.level, thread=thread)
@@ -207,7 +205,7 @@ class A2ATracker(Tasks):
                 )
                 if not self.over[what.task]:
                     task = self.named(what.task)
-                    task.cancels = [*task.cancels, call.owed]
+                    task.cancels = (*task.cancels, call.owed)
 
     def _client_message(self, m: Message, call: Call, what: Asked, thread: str) -> None:
         if what.immediate:
@@ -324,7 +322,7 @@ class A2ATracker(Tasks):
     def _looks(self, m: Message, call: Call, event: Event) -> None:
         """What can be said of an answer by its form alone."""
         thread = event.task or self._thread(call)
-        asked, told = call.data["v"], event.version
+        asked, told = wire.version_of(call.method), event.version
         if asked is not None and told is not None and asked != told:
             says = f"The request is A2A {asked}, the answer {told}."
             self.say(m, "a2a.mixed-wire", OK, says, WARNING, thread=thread, caused_by=self.odd.get(call.message))
@@ -332,7 +330,7 @@ class A2ATracker(Tasks):
                 self.odd.setdefault(call.message, m.id)
         if (
             call.answers == 1
-            and (call.data["op"] == wire.STREAM or (call.data["op"] == wire.SUBSCRIBE and asked == V10))
+            and (wire.op_of(call.method) == wire.STREAM or (wire.op_of(call.method) == wire.SUBSCRIBE and asked == V10))
             and event.kind in (wire.STATUS, wire.ARTIFACT)
         ):
             says = "A stream has to begin with a task or a message."
@@ -344,7 +342,7 @@ class A2ATracker(Tasks):
             self._accepted(m, call, event, bad)
         if event.kind == wire.MESSAGE:
             if call is not None:
-                if call.data["op"] != wire.CANCEL:
+                if wire.op_of(call.method) != wire.CANCEL:
                     self.close(call.owed, m)
                 if call.stream:
                     self.calls.done(call, _MESSAGE_CAME)
@@ -356,11 +354,11 @@ class A2ATracker(Tasks):
         kept = self.event(m, call, event)
         if call is None or not kept:
             return
-        op = call.data["op"]
+        op = wire.op_of(call.method)
         if op == wire.CANCEL:
             self.cancel_replied(m, call, event)
         early = event.state in wire.ACTIVE and event.kind == wire.TASK
-        if op == wire.SEND and call.data["v"] == V10 and early and "immediate" not in call.data:
+        if op == wire.SEND and wire.version_of(call.method) == V10 and early and "immediate" not in call.data:
             says = f"The client waits for the end, and was answered while the task is {event.state}."
             self.say(m, "a2a.blocking-returned-early", OK, says, thread=event.task)
         if call.stream and (event.final or (self.pauses and event.state in INTERRUPTED)):
@@ -371,9 +369,9 @@ class A2ATracker(Tasks):
         if event.kind == wire.UNREADABLE or (bad == "a2a.unknown-task" and event.kind == wire.MESSAGE):
             return
         if bad == "a2a.unknown-task":
-            if call.data["op"] not in (wire.SEND, wire.STREAM):
+            if wire.op_of(call.method) not in (wire.SEND, wire.STREAM):
                 return
-            says = f"There is no task {call.data['task']}; the server has to say so (-32001), not to make one."
+            says = f"There is no task {call.task}; the server has to say so (-32001), not to make one."
         else:
             says = "The message names another context than its task's; the server has to refuse it."
         call.data["told"] = True
@@ -383,11 +381,11 @@ class A2ATracker(Tasks):
         """The event with a version, if its form leaves that open: the request's, else the one that was given."""
         if event.version is not None or event.kind in (wire.MESSAGE, wire.UNREADABLE):
             return event
-        return event._replace(version=(call.data["v"] if call is not None else None) or self.version)
+        return event._replace(version=(wire.version_of(call.method) if call is not None else None) or self.version)
 
     def _is_known(self, task_id: str) -> bool:
         task = self.live.get(task_id)
         return (task is not None and task.seen) or self.over[task_id] != 0
 
     def _thread(self, call: Call) -> str:
-        return call.data.get("task") or f"rpc:{id_text(call.id)}"
+        return call.task or f"rpc:{id_text(call.id)}"

@@ -52,6 +52,7 @@ from dissensus.say.wire.a2a_wire import (
     WORKING,
     Event,
     near_miss,
+    op_of,
 )
 from dissensus.say.wire.jsonrpc import CLIENT, SERVER, Call, Calls, reference
 from dissensus.say.wire.memory import Memory
@@ -86,10 +87,10 @@ class Task(msgspec.Struct, gc=False, kw_only=True):
     performance: Obligation | None = None
     input: Obligation | None = None
     authorization: Obligation | None = None
-    answers: list[Obligation] = []
-    cancels: list[Obligation] = []
-    accepted: list[Obligation] = []
-    calls: list[Call] = []
+    answers: tuple[Obligation, ...] = ()
+    cancels: tuple[Obligation, ...] = ()
+    accepted: tuple[Obligation, ...] = ()
+    calls: tuple[Call, ...] = ()
 
 
 ONE_OWED: Final = ("performance", "input", "authorization")
@@ -148,7 +149,7 @@ class Tasks(Saying):
         own = _is_own(call, task_id)
         task = self.live.get(task_id)
         if task is None:
-            begun = own and call is not None and call.data.get("task") is None  # its request has begun the thread
+            begun = own and call is not None and call.task is None  # its request has begun the thread
             task = self.named(task_id, counted=begun)
         task.seen = True
         if event.context is not None:
@@ -167,13 +168,13 @@ class Tasks(Saying):
 
     def _bind(self, call: Call, task: Task, *, own: bool) -> None:
         """The call is about this task from here on."""
-        if own and call.data.get("task") is None:
-            call.data["task"] = task.id
+        if own and call.task is None:
+            call.task = task.id
             if call.owed is not None and call.owed.status == PENDING:
                 call.owed.thread = task.id
             self.deadline(task, call.data.get("by"))
         if call.stream and not any(one is call for one in task.calls):
-            task.calls = [*task.calls, call]
+            task.calls = (*task.calls, call)
 
     def deadline(self, task: Task, by: float | None) -> None:
         """A deadline in a client's message binds what is owed for the task."""
@@ -195,12 +196,12 @@ class Tasks(Saying):
                 self.say(m, "a2a.back-to-submitted", OK, says, WARNING, thread=task.id, state=before or "")
             if answer is not None and answer.status == PENDING and not answer.acknowledged:
                 answer.acknowledged = m.line
-                task.answers = [*task.answers, answer]
+                task.answers = (*task.answers, answer)
             return
         status = STATUS_OF.get(state, FULFILLED)
         for owed in (answer, *task.answers):
             self.close(owed, m, status)
-        task.answers = []
+        task.answers = ()
         if state in TERMINAL:
             self._end(m, task, event, state, before)
             return
@@ -228,7 +229,7 @@ class Tasks(Saying):
             self.close(task.input, m, ANSWERED)
             return
         self.close(task.input, m, RELEASED)
-        if before == INPUT_REQUIRED and (call is None or "bad" not in call.data):
+        if before == INPUT_REQUIRED and not self.unordered and (call is None or "bad" not in call.data):
             says = "The server asked for input and went on without any."
             self.say(m, "a2a.self-resume", OK, says, WARNING, thread=task.id, state=before)
 
@@ -263,7 +264,7 @@ class Tasks(Saying):
         if _op(call) == CANCEL:
             self._end_cancel(call.owed, m, end)
         elif _is_own(call, task_id):
-            if call.owed is not None and call.owed.status == PENDING and call.data.get("task") is None:
+            if call.owed is not None and call.owed.status == PENDING and call.task is None:
                 call.owed.thread = task_id
             self.close(call.owed, m, STATUS_OF.get(end, FULFILLED))
         if call.stream:
@@ -286,8 +287,8 @@ class Tasks(Saying):
         if task is None:
             self._end_cancel(owed, m, event.state)
         elif owed.status == PENDING:
-            task.cancels = [one for one in task.cancels if one is not owed]
-            task.accepted = [*task.accepted, owed]
+            task.cancels = tuple(one for one in task.cancels if one is not owed)
+            task.accepted = (*task.accepted, owed)
 
     def _unknown_state(self, m: Message, event: Event) -> None:
         near = near_miss(event.raw, event.version)
@@ -334,14 +335,14 @@ class Tasks(Saying):
 
 
 def _op(call: Call | None) -> str:
-    return "" if call is None else call.data["op"]
+    return "" if call is None else op_of(call.method)
 
 
 def _is_own(call: Call | None, task_id: str) -> bool:
     """Whether ``call`` sent a message about this task, or one that this task was made from."""
-    if call is None or call.data["op"] not in (SEND, STREAM):
+    if call is None or op_of(call.method) not in (SEND, STREAM):
         return False
-    return call.data.get("task") in (None, task_id) or call.answers == 1
+    return call.task in (None, task_id) or call.answers == 1
 
 
 def _is_open(call: Call) -> bool:

@@ -62,6 +62,8 @@ METHODS: Final[dict[str, tuple[str, str]]] = {
 }
 """Methods, and the wire that each belongs to."""
 
+_NOBODY_KNOWS: Final[tuple[str, str | None]] = (OTHER, None)
+
 TASK, MESSAGE, STATUS, ARTIFACT, UNREADABLE = "task", "message", "status", "artifact", "other"
 
 _KINDS: Final = {"task": TASK, "message": MESSAGE, "status-update": STATUS, "artifact-update": ARTIFACT}
@@ -129,9 +131,19 @@ class Event(NamedTuple):
 _UNREADABLE: Final = Event(UNREADABLE)
 
 
+def op_of(method: str) -> str:
+    """What a method asks for."""
+    return METHODS.get(method, _NOBODY_KNOWS)[0]
+
+
+def version_of(method: str) -> str | None:
+    """The wire of a method; None for one that nobody knows."""
+    return METHODS.get(method, _NOBODY_KNOWS)[1]
+
+
 def asked(rpc: dict[str, Any]) -> Asked:
     """What a request or notification asks for; it has a ``method``."""
-    op, version = METHODS.get(rpc["method"], (OTHER, None))
+    op, version = METHODS.get(rpc["method"], _NOBODY_KNOWS)
     params = rpc.get("params")
     if type(params) is not dict:
         return Asked(op, version)

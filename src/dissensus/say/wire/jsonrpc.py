@@ -82,6 +82,7 @@ class Call(msgspec.Struct, gc=False, kw_only=True):
         stream: whether many answers may come.
         answers: how many have come.
         owed: the obligation to answer; None if the request was discarded or asks for nothing.
+        to, task: who is asked, and the task that it is about, if the tracker notes that.
         data: the tracker's own notes, JSON data only.
     """
 
@@ -95,6 +96,8 @@ class Call(msgspec.Struct, gc=False, kw_only=True):
     stream: bool = False
     answers: int = 0
     owed: Obligation | None = None
+    to: str = ""
+    task: str | None = None
     data: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
@@ -191,7 +194,7 @@ class Calls:
         self.unique = unique
         self.asked = False
         self.notified = False
-        self._open: dict[str, list[Call]] = {}
+        self._open: dict[str, tuple[Call, ...]] = {}
         self._memory = Memory()
 
     def notify(self) -> None:
@@ -211,11 +214,11 @@ class Calls:
             says = f"Request id {id_text(call.id)} is still in use: line {same[-1].line} asked with it."
             verdict, level = (ILLEGAL, VIOLATION) if self.unique else (OK, WARNING)
             fault = Fault("rpc.id-reused", verdict, says, level)
-            same.append(call)
+            self._open[key] = (*same, call)
         else:
             if self.unique and key in self._memory:
                 fault = Fault("rpc.id-reused", ILLEGAL, f"Request id {id_text(call.id)} was used before.")
-            self._open[key] = [call]
+            self._open[key] = (call,)
         return call, fault
 
     def answer(self, rpc: dict[str, Any], *, asker: str) -> tuple[Call | None, Fault | None]:
@@ -278,7 +281,7 @@ class Calls:
 
     def state(self) -> dict[str, Any]:
         """All of it as JSON data; obligations as references into the book."""
-        fields = ("id", "method", "asker", "message", "line", "seq", "at", "stream", "answers", "data")
+        fields = ("id", "method", "asker", "message", "line", "seq", "at", "stream", "answers", "to", "task", "data")
         return {
             "unique": self.unique,
             "asked": self.asked,
@@ -298,14 +301,15 @@ class Calls:
         calls._memory = Memory.restore(state["memory"])
         for fields in state["open"]:
             call = Call(**{**fields, "data": dict(fields["data"]), "owed": find(fields["owed"])})
-            calls._open.setdefault(_key(call.asker, call.id), []).append(call)
+            key = _key(call.asker, call.id)
+            calls._open[key] = (*calls._open.get(key, ()), call)
         return calls
 
-    def _end(self, key: str, calls: list[Call], call: Call, note: int) -> None:
+    def _end(self, key: str, calls: tuple[Call, ...], call: Call, note: int) -> None:
         if len(calls) == 1:
             del self._open[key]
         else:
-            self._open[key] = [one for one in calls if one is not call]
+            self._open[key] = tuple(one for one in calls if one is not call)
         self._memory.note(key, note)
 
     def _named(self, asker: str, ident: Any) -> str:
