@@ -1,7 +1,7 @@
 """Kill a run with SIGKILL at random moments, resume it, and look for anything lost or done twice.
 
-Run as a program: ``python killer.py FOLDER KILLS SEED``. Prints one JSON object. It forks its children, so it has to be
-a process of its own with a single thread.
+Run as a program: ``python killer.py FOLDER KILLS SEED [PROCEDURE]``. Prints one JSON object. It forks its children, so
+it has to be a process of its own with a single thread.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import Any
 import anyio
 from plays import SEATS, Clerk, procedure
 
-from dissensus.decide.procedures import PROCEDURES
+from dissensus.decide.contract import ContractSettings
+from dissensus.decide.procedures import PROCEDURES, settings_of_contract
 from dissensus.record.sqlite import open_record
 from dissensus.record.store import Store
 from dissensus.record.verify import verify
@@ -30,6 +31,7 @@ from dissensus.script.calls import Generate
 from dissensus.script.outcomes import Reply
 
 PROCEDURES["test"] = procedure()
+PROCEDURE = sys.argv[4] if len(sys.argv) > 4 else "test"
 
 TREE = [
     "then",
@@ -38,6 +40,13 @@ TREE = [
     ["list", "ada", "ben", "cleo", "ada", "ben"],
     ["under", "last", ["together", ["ask", "ada"], ["ask", "ben"], ["then", ["ask", "cleo"], ["ask", "cleo"]]]],
 ]  # fmt: skip
+
+
+SETTINGS = {
+    "test": {"tree": TREE},
+    "contract": settings_of_contract("Paint the fence.", ContractSettings(rounds=3, remind=1)),
+}
+"""What each procedure is run with."""
 
 
 class Slow(Clerk):
@@ -51,6 +60,9 @@ class Slow(Clerk):
         """Write the key down, wait, answer."""
         os.write(self.written, f"{call.key}\n".encode())
         await anyio.sleep(0.001 + (call.seed % 8) / 1000)
+        if call.key.startswith("round/"):  # of the contract net: bids, and two holders that fail
+            bid = json.dumps({"price": call.seed % 5, "estimate": 1, "confidence": 1})
+            return Reply(text=bid if call.key.endswith("/ask") else "FAILED: no" if call.key[6] < "3" else "painted")
         return Reply(text=f"{call.key} {call.seed}")
 
 
@@ -78,7 +90,7 @@ def child(path: Path, calls_file: Path, pipe: int, *, fresh: bool) -> None:
     async def go() -> Any:
         if fresh or store.head().seq == 0:
             return await runs.start(
-                procedure="test", settings={"tree": TREE}, seats=SEATS, performer=live, record=store, seed=5
+                procedure=PROCEDURE, settings=SETTINGS[PROCEDURE], seats=SEATS, performer=live, record=store, seed=5
             )
         return await runs.resume(store, live)
 

@@ -177,6 +177,19 @@ def test_a_cancelled_voter_was_called_off_and_confirmed_it() -> None:
     assert found.statuses("cancel") == {"cleo/ask/cleo": "fulfilled"}
 
 
+def test_a_spare_that_is_no_longer_needed_was_called_off_and_the_silent_one_still_owes() -> None:
+    chairs = seats("ada", "ben", "cleo", "dan")
+    chairs[2] = replace(chairs[2], deadline_s=0.02)
+    chairs[3] = replace(chairs[3], spare=True)
+    models = {"ada": SAYS["ada"], "ben": Slow(0.15), "cleo": Slow(9), "dan": Slow(9)}
+    found = audited(hold(models, chairs=chairs, stop="when-decided", levers=()).read())
+    assert found.findings == []
+    assert found.statuses() == {
+        "ada/ask/ada": "fulfilled", "ben/ask/ben": "fulfilled",
+        "cleo/ask/cleo": "expired", "cleo/ask/dan": "declared:cancelled",
+    }  # fmt: skip
+
+
 def test_a_reply_within_a_deadline_is_in_time_however_late_it_was_written_down() -> None:
     chairs = seats("ada", deadline_s=5.0)
     store = hold({"ada": SAYS["ada"]}, chairs=chairs)
