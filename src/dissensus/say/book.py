@@ -77,21 +77,22 @@ class Book:
                     deadline, source = m.at + by, "protocol"
                 elif self.ttl is not None:
                     deadline, source = m.at + self.ttl, "policy"
-        owed = Obligation(
-            thread=thread if thread is not None else m.thread or "",
-            kind=kind,
-            debtor=debtor,
-            creditor=creditor,
-            opened_by=m.id,
-            sub=sub,
-            protocol=protocol,
-            opened_line=m.line,
-            opened_seq=self.seq,
-            opened_at=m.at,
-            deadline=deadline,
-            deadline_source=source,
-            outside=m.outside,
-            about=about,
+        owed = Obligation(  # by place: naming each takes eight times as long
+            thread if thread is not None else m.thread or "",
+            kind,
+            debtor,
+            creditor,
+            m.id,
+            PENDING,
+            sub,
+            protocol,
+            m.line,
+            self.seq,
+            m.at,
+            deadline,
+            source,
+            m.outside,
+            about,
         )
         if kind == ANSWER and not m.outside:
             self.requests += 1

@@ -16,7 +16,7 @@ INFERRED = "inferred"
 """The act follows from who spoke next, a role's name or the order of lines; nobody declared it."""
 
 
-class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
+class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What one agent said to others.
 
     Args:

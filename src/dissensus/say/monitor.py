@@ -21,7 +21,7 @@ from dissensus.say.judge import Judge
 from dissensus.say.machine import Conversation, Machine
 from dissensus.say.message import Message
 from dissensus.say.protocol import FIPA, TOTAL, Protocol
-from dissensus.say.seen import EXACT, Digests, Seen, digest
+from dissensus.say.seen import EXACT, Seen
 from dissensus.say.swift import move_on, set_out
 from dissensus.say.threads import KEPT, WORST, among_many, begin
 from dissensus.say.verdicts import (
@@ -105,7 +105,7 @@ class Monitor(Judge):
         """Threads in which nothing legal was said yet."""
         self.closed: dict[str, Conversation] = {}
         """Threads that ended, the last :data:`KEPT`."""
-        self.long_closed: Digests | None = None
+        self.long_closed = Seen()
         """Threads that ended before these."""
         self._wire_options = dict(wire or {})
         self.trackers: dict[str, Any] = {}
@@ -289,17 +289,20 @@ class Monitor(Judge):
     def close_if_ended(self, conversation: Conversation) -> None:
         """Remember a thread as closed once every machine of it is in a final state."""
         self.closing = False
-        thread = conversation.thread
-        if thread not in self.running or not conversation.ended():
-            return
-        del self.running[thread]
-        self.closed[thread] = conversation
-        if len(self.closed) > KEPT:
-            oldest = next(iter(self.closed))
-            self.let_go(self.closed.pop(oldest))
-            if self.long_closed is None:
-                self.long_closed = Digests()
-            self.long_closed.put(digest(oldest))
+        if conversation.thread in self.running and conversation.ended():
+            self.shut(conversation)
+
+    def shut(self, conversation: Conversation) -> None:
+        """Remember a running thread as closed; of the oldest, remember only that."""
+        del self.running[conversation.thread]
+        closed = self.closed
+        closed[conversation.thread] = conversation
+        if len(closed) > KEPT:
+            oldest = next(iter(closed))
+            gone = closed.pop(oldest)
+            if gone.held:
+                self.let_go(gone)
+            self.long_closed.add(oldest)
 
     def _lapse(self, as_of: float | None) -> None:
         """What a conversation may leave open where it stands has expired, and silence may stand for an act."""

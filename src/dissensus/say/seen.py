@@ -13,7 +13,7 @@ from array import array
 from hashlib import blake2b
 from typing import Any, Final
 
-EXACT: Final = 200_000
+EXACT: Final = 1_000_000
 """Keys up to which the texts are kept."""
 _PARTS: Final = 64
 _FULL: Final = 0.75
@@ -125,6 +125,11 @@ class Seen:
                 self.exact = None
             return True
         return self._digests is not None and self._digests.put(digest(key))
+
+    def __contains__(self, key: str) -> bool:
+        if self.exact is not None:
+            return key in self.exact
+        return self._digests is not None and self._digests.get(digest(key)) is not None
 
     def __len__(self) -> int:
         return len(self.exact) if self.exact is not None else self._digests.count if self._digests is not None else 0

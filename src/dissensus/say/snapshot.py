@@ -10,7 +10,7 @@ import msgspec
 from dissensus.errors import UsageError
 from dissensus.say.machine import Applied, Conversation, Machine
 from dissensus.say.message import Message
-from dissensus.say.seen import Digests, Seen
+from dissensus.say.seen import Seen
 from dissensus.say.tables import Place, Table
 from dissensus.say.verdicts import Obligation
 
@@ -37,7 +37,7 @@ def taken(monitor: Monitor) -> dict[str, Any]:
         "running": [_conversation(each, places) for each in monitor.running.values()],
         "astray": [_conversation(each, places) for each in monitor.astray.values()],
         "closed": [_conversation(each, places) for each in monitor.closed.values()],
-        "long_closed": monitor.long_closed.state() if monitor.long_closed is not None else None,
+        "long_closed": monitor.long_closed.state(),
         "trackers": {name: tracker.state() for name, tracker in monitor.trackers.items()},
     }
 
@@ -66,8 +66,7 @@ def put_back(monitor: Monitor, state: Mapping[str, Any]) -> None:
         for each in state[name]:
             conversation = _conversation_back(monitor, each, owed)
             threads[conversation.thread] = conversation
-    long_closed = state["long_closed"]
-    monitor.long_closed = Digests.restore(long_closed) if long_closed is not None else None
+    monitor.long_closed = Seen.restore(state["long_closed"])
     for name, each in state["trackers"].items():
         monitor.tracker(name).restore(each)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from dissensus.say.judge import about
 from dissensus.say.machine import Conversation, Machine
 from dissensus.say.message import Message
-from dissensus.say.seen import digest
 
 if TYPE_CHECKING:
     from dissensus.say.monitor import Monitor
@@ -55,15 +54,13 @@ def move_on(monitor: Monitor, m: Message, conversation: Conversation) -> bool:
             machine.told_starter = m.reply_with
     machine.remember(m)
     if place.final:
-        monitor.close_if_ended(conversation)
+        monitor.shut(conversation)
     return True
 
 
 def set_out(monitor: Monitor, m: Message, thread: str) -> bool:
     """Begin an ordinary thread at a glance, as :func:`move_on` goes on with one."""
-    if thread in monitor.closed or thread in monitor.astray:
-        return False
-    if monitor.long_closed is not None and monitor.long_closed.get(digest(thread)) is not None:
+    if thread in monitor.closed or thread in monitor.long_closed or thread in monitor.astray:
         return False
     table = monitor.tables.get(m.protocol or monitor.default)
     if table is None or len(m.receivers) != 1 or m.receivers[0] == m.sender or m.reply_to is not None:
@@ -80,7 +77,7 @@ def set_out(monitor: Monitor, m: Message, thread: str) -> bool:
     monitor.threads += 1
     monitor.running[thread] = conversation
     if step.target.final:
-        monitor.close_if_ended(conversation)
+        monitor.shut(conversation)
     return True
 
 

@@ -8,7 +8,6 @@ from dissensus.say import sides
 from dissensus.say.delivery import release
 from dissensus.say.machine import Conversation, Machine
 from dissensus.say.message import Message
-from dissensus.say.seen import digest
 from dissensus.say.tables import PARTNER
 from dissensus.say.verdicts import DUPLICATE, HELD, ILLEGAL, LATE, NO_TITLE, OK, VIOLATION, VOID
 
@@ -26,7 +25,7 @@ def begin(monitor: Monitor, m: Message, thread: str) -> str:
     conversation = monitor.closed.get(thread)
     if conversation is not None:
         return _after_the_end(monitor, conversation, m)
-    if monitor.long_closed is not None and monitor.long_closed.get(digest(thread)) is not None:
+    if thread in monitor.long_closed:
         says = f"{thread}: {m.act} is not legal in state closed"
         return monitor.say(m, ILLEGAL, "state", VIOLATION, says, party=m.sender)
     table = monitor.table(m.protocol or monitor.default, m.line)

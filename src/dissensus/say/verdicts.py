@@ -65,7 +65,7 @@ class Finding(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only
     remedy: str = ""
 
 
-class Obligation(msgspec.Struct, gc=False, omit_defaults=True, kw_only=True):
+class Obligation(msgspec.Struct, gc=False, omit_defaults=True):
     """What one party owes another in a thread, and what became of it.
 
     Args:
@@ -97,17 +97,17 @@ class Obligation(msgspec.Struct, gc=False, omit_defaults=True, kw_only=True):
     opened_line: int = 0
     opened_seq: int = 0
     opened_at: float | None = None
+    deadline: float | None = None
+    deadline_source: str = ""
+    outside: bool = False
+    about: str = ""
     closed_by: str | None = None
     closed_line: int = 0
     closed_seq: int = 0
     closed_at: float | None = None
-    deadline: float | None = None
-    deadline_source: str = ""
     late_by_s: float | None = None
     reason: str = ""
     superseded_by: str | None = None
     acknowledged: int = 0
     suspended: bool = False
-    outside: bool = False
     untagged: str | None = None
-    about: str = ""
