@@ -78,7 +78,7 @@ def read(source: Source, options: Options) -> Iterator[Item]:
         if value is not None:
             unit = value[0]
             if type(unit) is dict and "jsonrpc" in unit:
-                yield _message(unit, number, "", None, None)
+                yield message_of(unit, number)
             else:
                 yield from _messages(source, options, number, "", unit)
         elif line.startswith(_FIELDS):
@@ -112,7 +112,7 @@ def _messages(source: Source, options: Options, line: int, where: str, value: An
         yield from _refused(source, options, line, "This is no JSON object.", where)
         return
     if "jsonrpc" in value:
-        yield _message(value, line, where, None, None)
+        yield message_of(value, line, where)
         return
     for key in _INSIDE:
         inner = value.get(key)
@@ -123,21 +123,42 @@ def _messages(source: Source, options: Options, line: int, where: str, value: An
         if units and all(type(unit) is dict and (_is_unit(unit) or wire.pushed(unit) is not None) for unit in units):
             at = next((moment for name in _TIMES if (moment := seconds(value.get(name))) is not None), None)
             way = next((value[name] for name in _WAYS if type(value.get(name)) is str), None)
+            client = value.get("client")
+            client = client if type(client) is str and client else CLIENT
             for index, unit in enumerate(units):
-                yield _message(unit, line, where if type(inner) is dict else f"{where}[{index}]", at, way)
+                place = where if type(inner) is dict else f"{where}[{index}]"
+                yield message_of(unit, line, place, at=at, way=way, client=client)
             return
     if _is_unit(value) or wire.pushed(value) is not None:
-        yield _message(value, line, where, None, None)
+        yield message_of(value, line, where)
         return
     options.aside(Aside("no JSON-RPC", line=line, where=where))
 
 
-def _message(unit: dict[str, Any], line: int, where: str, at: float | None, way: str | None) -> Message:
+def message_of(
+    unit: dict[str, Any],
+    line: int,
+    where: str = "",
+    *,
+    at: float | None = None,
+    way: str | None = None,
+    client: str = CLIENT,
+) -> Message:
+    """One unit as a message.
+
+    Args:
+        unit: the JSON-RPC object.
+        line: its line from 1.
+        where: its place where the line says too little.
+        at: when, in seconds since 1970-01-01 UTC.
+        way: ``c2s`` or ``s2c``; None: told from the unit.
+        client: name of the client's side. Each has a name space of ids of its own.
+    """
     push = wire.pushed(unit)
     from_client = "method" in unit and push is None
     if way is not None and (way in _FROM_CLIENT or way in _FROM_SERVER):
         from_client = way in _FROM_CLIENT
-    sender, receiver = (CLIENT, SERVER) if from_client else (SERVER, CLIENT)
+    sender, receiver = (client, SERVER) if from_client else (SERVER, client)
     act: str | None
     content_type = task = name = deadline = ident = answered = None
     if push is not None:
@@ -298,6 +319,7 @@ READER = Reader(
         "error -32700, -32600 to -32602, -32005": "not-understood",
         "other errors": "refuse",
         "thread": "the task's id; until it is known, rpc: and the request's id",
+        '"client" in an envelope': "name of the client's side, where several ask under the same ids",
         f'metadata["{wire.DEADLINE}"]': "deadline of the answer and of the task",
     },
     cannot_tell=(
