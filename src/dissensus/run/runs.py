@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +22,7 @@ from dissensus.record.verify import verify
 from dissensus.run.engine import Engine
 from dissensus.run.journal import Journal
 from dissensus.run.performers import Live, Past, Performer, Recorded, StillWaiting
+from dissensus.run.source import source_digest
 from dissensus.script.decisions import Decision, Status
 from dissensus.script.effects import Script
 from dissensus.script.outcomes import Blocked, Reply, from_data, to_data
@@ -68,30 +66,6 @@ class Replayed:
     """Recorded events that the procedure no longer comes by. With any of them a replay is not identical."""
     same_source: bool
     """False if the procedure's source has changed since; the decision may be identical all the same."""
-
-
-_DECIDING = (
-    ("answers", ".py"),
-    ("decide", ".py"),
-    ("measure", ".py"),
-    ("say", ".py"),
-    ("say/protocols", ".yaml"),
-    ("say/readers", "record.py"),
-    ("script", ".py"),
-)
-"""Folders and ends of names of the sources that decide what a script does. Readers of foreign logs do not."""
-
-
-@lru_cache(maxsize=1)
-def source_digest() -> str:
-    """SHA-256 over the sources that decide what a script does: everything pure."""
-    digest = hashlib.sha256()
-    for package, names in _DECIDING:
-        folder = resources.files(dissensus).joinpath(*package.split("/"))
-        for file in sorted((entry for entry in folder.iterdir() if entry.name.endswith(names)), key=lambda f: f.name):
-            digest.update(f"{package}/{file.name}\0".encode())
-            digest.update(file.read_bytes())
-    return digest.hexdigest()
 
 
 async def start(
