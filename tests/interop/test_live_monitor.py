@@ -496,7 +496,7 @@ def test_a_foreign_file_is_left_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "file"
     for text in (b"dear diary", b'{"jsonrpc": "2.0"}', b"\x00\xff" * 100):
         file.write_bytes(text)
-        with pytest.raises(LogError, match="no log of messages"):
+        with pytest.raises(LogError, match="no log of such messages"):
             dissensus.Monitor(record=file)
         assert file.read_bytes() == text
         assert list(tmp_path.iterdir()) == [file], "no lock is left"

@@ -31,6 +31,7 @@ class LiveReport:
 
     Attributes:
         name: of the log, for the report.
+        reader: whose format the report is in.
         findings, obligations: what was found, and what has ended.
         sources: how many messages got their act from a field, the structure, inference and so on.
         errors: first failures of callbacks and of storage; ``errors_count`` is how many there were.
@@ -38,6 +39,7 @@ class LiveReport:
 
     def __init__(self, settings: AuditSettings, core: Monitor) -> None:
         self.name = "live"
+        self.reader = READER
         self._settings = settings
         self._core = core
         self.findings, self.obligations = Spool(Finding), Spool(Obligation)
@@ -88,14 +90,17 @@ class LiveReport:
         """As in the report of an audit; what is open counts as it stands at ``now``."""
         return self._tally(now).counts()
 
+    def audit(self, now: float | None) -> AuditReport:
+        """The report of an audit; what is open is not in it before the monitor has ended."""
+        tally, protocols = self._tally(now), self._core.followed()
+        return AuditReport(self.name, self._settings, tally, self.findings, self.obligations, protocols)
+
     def to_data(self, now: float | None) -> dict[str, Any]:
         """The report of an audit as JSON data, and what went wrong with callbacks."""
-        tally = self._tally(now)
-        report = AuditReport(self.name, self._settings, tally, self.findings, self.obligations, self._core.followed())
-        return report.head() | {
+        return self.audit(now).head() | {
             "failures": {"count": self.errors_count, "first": list(self.errors)},
-            "obligations": [obligation_data(owed, READER) for owed in (*self.obligations, *self._open(now))],
-            "messages": [finding_data(finding, READER) for finding in self.findings],
+            "obligations": [obligation_data(owed, self.reader) for owed in (*self.obligations, *self._open(now))],
+            "messages": [finding_data(finding, self.reader) for finding in self.findings],
         }
 
     def state(self) -> dict[str, Any]:
@@ -132,7 +137,7 @@ class LiveReport:
         waiting = sum(owed.kind == ANSWER and not owed.outside for owed in open_now)
         pending = sum(owed.status == PENDING for owed in open_now)
         return Tally(
-            READER,
+            self.reader,
             messages=core.messages,
             tagged=core.tagged,
             threads=core.threads_seen(),
