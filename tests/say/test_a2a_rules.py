@@ -751,6 +751,14 @@ CASES = [
         "t1 answer server 1-2 fulfilled | t1 performance server 2-5 violated late=60 | t1 input client 2-3 fulfilled"
         " | t1 answer server 3-4 fulfilled",
     ),
+    case(
+        "two promises kept too late, told in one list",
+        "10:00 > stream 1 by=10:05 | 10:00 > stream 2 by=10:05 | 10:01 < task 1 t1 working | 10:01 < task 2 t2 working"
+        " | 10:06 > list 3 | 10:07 < tasks 3 t1=completed t2=completed",
+        "6 late deadline server t1 violation | 6 late deadline server t2 violation",
+        "t1 answer server 1-3 fulfilled | t1 performance server 3-6 violated late=120 | t2 answer server 2-4 fulfilled"
+        " | t2 performance server 4-6 violated late=120",
+    ),
     # several tasks
     case(
         "two streams interleaved",

@@ -106,7 +106,7 @@ class A2ATracker(Tasks):
         """The log has ended: open what is owed for requests that got no answer, and say what was held back."""
         self._release(as_capture=True)
         for call in self.calls.open_calls():
-            if call.answers or "bad" in call.data or wire.op_of(call.method) in _OWED_AT_ONCE:
+            if call.answers or call.noted("bad") is not None or wire.op_of(call.method) in _OWED_AT_ONCE:
                 continue
             m = Message(id=call.message, sender=call.asker, line=call.line, at=call.at)
             before, self.book.seq = self.book.seq, call.seq
@@ -337,8 +337,8 @@ class A2ATracker(Tasks):
             self.say(m, "a2a.stream-first-event", OK, says, thread=thread)
 
     def _result(self, m: Message, call: Call | None, event: Event) -> None:
-        bad = call.data.get("bad") if call is not None else None
-        if call is not None and bad in ("a2a.unknown-task", "a2a.context-mismatch") and "told" not in call.data:
+        bad = call.noted("bad") if call is not None else None
+        if call is not None and bad in ("a2a.unknown-task", "a2a.context-mismatch") and call.noted("told") is None:
             self._accepted(m, call, event, bad)
         if event.kind == wire.MESSAGE:
             if call is not None:
@@ -358,7 +358,7 @@ class A2ATracker(Tasks):
         if op == wire.CANCEL:
             self.cancel_replied(m, call, event)
         early = event.state in wire.ACTIVE and event.kind == wire.TASK
-        if op == wire.SEND and wire.version_of(call.method) == V10 and early and "immediate" not in call.data:
+        if op == wire.SEND and wire.version_of(call.method) == V10 and early and call.noted("immediate") is None:
             says = f"The client waits for the end, and was answered while the task is {event.state}."
             self.say(m, "a2a.blocking-returned-early", OK, says, thread=event.task)
         if call.stream and (event.final or (self.pauses and event.state in INTERRUPTED)):

@@ -155,7 +155,7 @@ class Tasks(Saying):
         if event.context is not None:
             if task.context is None:
                 task.context = event.context
-            elif task.context != event.context and not self.has_said(m, "a2a.context-mismatch"):
+            elif task.context != event.context and not self.has_said(m, "a2a.context-mismatch", task_id):
                 says = f"Task {task_id} belongs to context {task.context}, not to {event.context}."
                 self.say(m, "a2a.context-mismatch", OK, says, thread=task_id, state=task.state or "")
         if call is not None:
@@ -172,7 +172,7 @@ class Tasks(Saying):
             call.task = task.id
             if call.owed is not None and call.owed.status == PENDING:
                 call.owed.thread = task.id
-            self.deadline(task, call.data.get("by"))
+            self.deadline(task, call.noted("by"))
         if call.stream and not any(one is call for one in task.calls):
             task.calls = (*task.calls, call)
 
@@ -202,6 +202,8 @@ class Tasks(Saying):
         for owed in (answer, *task.answers):
             self.close(owed, m, status)
         task.answers = ()
+        if own and call is not None:
+            call.owed = None
         if state in TERMINAL:
             self._end(m, task, event, state, before)
             return
@@ -229,7 +231,7 @@ class Tasks(Saying):
             self.close(task.input, m, ANSWERED)
             return
         self.close(task.input, m, RELEASED)
-        if before == INPUT_REQUIRED and not self.unordered and (call is None or "bad" not in call.data):
+        if before == INPUT_REQUIRED and not self.unordered and (call is None or call.noted("bad") is None):
             says = "The server asked for input and went on without any."
             self.say(m, "a2a.self-resume", OK, says, WARNING, thread=task.id, state=before)
 

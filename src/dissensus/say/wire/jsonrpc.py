@@ -29,7 +29,8 @@ A :class:`Fault` is what to say about the message: rule, verdict, level and sent
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from sys import intern
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -37,12 +38,9 @@ import msgspec
 from dissensus.say.book import Book
 from dissensus.say.message import Message
 from dissensus.say.verdicts import (
-    FAILED,
     ILLEGAL,
     NO_TITLE,
-    NOT_UNDERSTOOD,
     OK,
-    REFUSED,
     VIOLATION,
     VOID,
     WARNING,
@@ -50,15 +48,29 @@ from dissensus.say.verdicts import (
     Obligation,
 )
 from dissensus.say.wire.memory import Memory
+from dissensus.say.wire.rpc_units import (
+    MALFORMED,
+    NOTIFICATION,
+    REQUEST,
+    RESPONSE,
+    declared_by_error,
+    error_of,
+    id_text,
+    kind_of,
+    units,
+)
 
-REQUEST, NOTIFICATION, RESPONSE, MALFORMED = "request", "notification", "response", "malformed"
+__all__ = [
+    "ANSWERED_ONCE", "CLIENT", "MALFORMED", "NOTIFICATION", "REQUEST", "RESPONSE", "SERVER", "STREAM_OVER", "Call",
+    "Calls", "Fault", "Held", "declared_by_error", "error_of", "finder", "finding", "id_text", "kind_of", "reference",
+    "units",
+]  # fmt: skip
+
 CLIENT, SERVER = "client", "server"
 
 ANSWERED_ONCE, STREAM_OVER = 1, 2
 """What is remembered of an id whose call is over. A tracker may note other numbers from 3 on (:meth:`Calls.done`)."""
 
-_NOT_UNDERSTOOD: Final = frozenset({-32700, -32600, -32601, -32602, -32005})
-_FAILED: Final = -32603
 _MOST_HELD: Final = 1_000
 
 
@@ -83,7 +95,7 @@ class Call(msgspec.Struct, gc=False, kw_only=True):
         answers: how many have come.
         owed: the obligation to answer; None if the request was discarded or asks for nothing.
         to, task: who is asked, and the task that it is about, if the tracker notes that.
-        data: the tracker's own notes, JSON data only.
+        notes: what else the tracker noted, JSON data only; see :attr:`data`.
     """
 
     id: Any
@@ -98,53 +110,18 @@ class Call(msgspec.Struct, gc=False, kw_only=True):
     owed: Obligation | None = None
     to: str = ""
     task: str | None = None
-    data: dict[str, Any] = msgspec.field(default_factory=dict)
+    notes: dict[str, Any] | None = None
 
+    @property
+    def data(self) -> dict[str, Any]:
+        """The notes, to be written to; a call without any takes less."""
+        if self.notes is None:
+            self.notes = {}
+        return self.notes
 
-def kind_of(rpc: Any) -> str:
-    """What a decoded JSON value is: one of the four constants. A list is malformed here; see :func:`units`."""
-    if type(rpc) is not dict:
-        return MALFORMED
-    if "method" in rpc:
-        if type(rpc["method"]) is not str:
-            return MALFORMED
-        return REQUEST if "id" in rpc else NOTIFICATION
-    return RESPONSE if "result" in rpc or "error" in rpc else MALFORMED
-
-
-def units(value: Any) -> list[Any]:
-    """The objects of a batch; a value that is no list is the only one."""
-    return value if type(value) is list else [value]
-
-
-def id_text(value: Any) -> str:
-    """An id as threads show it: ``1`` for 1 and ``"1"``, ``null`` for none."""
-    if type(value) is str:
-        return value
-    if value is None:
-        return "null"
-    if type(value) is float and value.is_integer():
-        return str(int(value))
-    return str(value) if isinstance(value, int | float) else msgspec.json.encode(value).decode()
-
-
-def error_of(rpc: dict[str, Any]) -> tuple[int | None, str]:
-    """Code and message of an error response; the code is None where there is none."""
-    error = rpc.get("error")
-    if type(error) is not dict:
-        return None, str(error) if error is not None else ""
-    code = error.get("code")
-    text = error.get("message")
-    return code if type(code) is int else None, text if type(text) is str else ""
-
-
-def declared_by_error(code: int | None) -> tuple[str, str]:
-    """Act and status of an error response: a failure, not understood, or a refusal."""
-    if code == _FAILED:
-        return "failure", FAILED
-    if code in _NOT_UNDERSTOOD:
-        return "not-understood", NOT_UNDERSTOOD
-    return "refuse", REFUSED
+    def noted(self, name: str) -> Any:
+        """One of the notes; None if there is none of this name."""
+        return None if self.notes is None else self.notes.get(name)
 
 
 def finding(
@@ -194,7 +171,7 @@ class Calls:
         self.unique = unique
         self.asked = False
         self.notified = False
-        self._open: dict[str, tuple[Call, ...]] = {}
+        self._open: dict[str, dict[Any, Call | list[Call]]] = {}
         self._memory = Memory()
 
     def notify(self) -> None:
@@ -205,20 +182,19 @@ class Calls:
         """Register the request ``rpc``. With a fault the call exists too, so that its answer is no orphan."""
         self.asked = True
         call = Call(
-            id=rpc.get("id"), method=rpc["method"], asker=asker, message=m.id, line=m.line, at=m.at, stream=stream,
+            id=rpc.get("id"), method=intern(rpc["method"]), asker=asker, message=m.id, line=m.line, at=m.at,
+            stream=stream,
         )  # fmt: skip
-        key = _key(asker, call.id)
         fault = None
-        same = self._open.get(key)
+        same = self._find(asker, call.id)
         if same is not None:
-            says = f"Request id {id_text(call.id)} is still in use: line {same[-1].line} asked with it."
+            last = same[-1] if isinstance(same, list) else same
+            says = f"Request id {id_text(call.id)} is still in use: line {last.line} asked with it."
             verdict, level = (ILLEGAL, VIOLATION) if self.unique else (OK, WARNING)
             fault = Fault("rpc.id-reused", verdict, says, level)
-            self._open[key] = (*same, call)
-        else:
-            if self.unique and key in self._memory:
-                fault = Fault("rpc.id-reused", ILLEGAL, f"Request id {id_text(call.id)} was used before.")
-            self._open[key] = (call,)
+        elif self.unique and _key(asker, call.id) in self._memory:
+            fault = Fault("rpc.id-reused", ILLEGAL, f"Request id {id_text(call.id)} was used before.")
+        self._register(call)
         return call, fault
 
     def answer(self, rpc: dict[str, Any], *, asker: str) -> tuple[Call | None, Fault | None]:
@@ -229,14 +205,14 @@ class Calls:
         :meth:`over`), an error without an id, since the request could not be read.
         """
         ident = rpc.get("id")
-        key = _key(asker, ident)
-        calls = self._open.get(key)
-        if calls is not None:
-            call = next((one for one in calls if not one.answers), calls[-1])
+        found = self._find(asker, ident)
+        if found is not None:
+            call = found if not isinstance(found, list) else next((one for one in found if not one.answers), found[-1])
             call.answers += 1
             if not call.stream:
-                self._end(key, calls, call, ANSWERED_ONCE)
+                self._end(call, ANSWERED_ONCE)
             return call, None
+        key = _key(asker, ident)
         over = self._memory[key]
         if over == ANSWERED_ONCE:
             return None, Fault("rpc.answered-twice", ILLEGAL, f"Request {id_text(ident)} was answered before.")
@@ -251,15 +227,13 @@ class Calls:
 
     def over(self, asker: str, ident: Any) -> int:
         """What was noted of an id whose call is over; 0: nothing, it was never used or is open."""
-        key = _key(asker, ident)
-        return 0 if key in self._open else self._memory[key]
+        return 0 if self._find(asker, ident) is not None else self._memory[_key(asker, ident)]
 
     def done(self, call: Call, note: int = STREAM_OVER) -> None:
         """A streaming call is over; ``note`` is remembered of its id."""
-        key = _key(call.asker, call.id)
-        calls = self._open.get(key)
-        if calls is not None and any(one is call for one in calls):
-            self._end(key, calls, call, note)
+        found = self._find(call.asker, call.id)
+        if found is call or (isinstance(found, list) and any(one is call for one in found)):
+            self._end(call, note)
 
     def drop(self, call: Call) -> None:
         """A call gets no answer any more; one that comes nevertheless is answered twice."""
@@ -267,21 +241,22 @@ class Calls:
 
     def find(self, asker: str, ident: Any) -> Call | None:
         """The newest open call of ``asker`` under an id."""
-        calls = self._open.get(_key(asker, ident))
-        return calls[-1] if calls else None
+        found = self._find(asker, ident)
+        return found[-1] if isinstance(found, list) else found
 
     def open_calls(self) -> list[Call]:
         """All open calls, oldest first for each id."""
-        return [call for calls in self._open.values() for call in calls]
+        return list(self._each_open())
 
     def the_only(self, asker: str) -> Call | None:
         """The open call of ``asker``, if there is exactly one that has no answer yet."""
-        waiting = [call for call in self.open_calls() if call.asker == asker and not call.answers]
-        return waiting[0] if len(waiting) == 1 else None
+        waiting = (call for call in self._each_open() if call.asker == asker and not call.answers)
+        first = next(waiting, None)
+        return first if next(waiting, None) is None else None
 
     def state(self) -> dict[str, Any]:
         """All of it as JSON data; obligations as references into the book."""
-        fields = ("id", "method", "asker", "message", "line", "seq", "at", "stream", "answers", "to", "task", "data")
+        fields = ("id", "method", "asker", "message", "line", "seq", "at", "stream", "answers", "to", "task", "notes")
         return {
             "unique": self.unique,
             "asked": self.asked,
@@ -300,22 +275,47 @@ class Calls:
         calls.asked, calls.notified = state["asked"], state["notified"]
         calls._memory = Memory.restore(state["memory"])
         for fields in state["open"]:
-            call = Call(**{**fields, "data": dict(fields["data"]), "owed": find(fields["owed"])})
-            key = _key(call.asker, call.id)
-            calls._open[key] = (*calls._open.get(key, ()), call)
+            calls._register(Call(**{**fields, "owed": find(fields["owed"])}))
         return calls
 
-    def _end(self, key: str, calls: tuple[Call, ...], call: Call, note: int) -> None:
-        if len(calls) == 1:
-            del self._open[key]
+    def _each_open(self) -> Iterator[Call]:
+        for mine in self._open.values():
+            for found in mine.values():
+                yield from found if isinstance(found, list) else (found,)
+
+    def _find(self, asker: str, ident: Any) -> Call | list[Call] | None:
+        """What is open under an id: nothing, a call, or a list of calls."""
+        mine = self._open.get(asker)
+        return None if mine is None else mine.get(_place(ident))
+
+    def _register(self, call: Call) -> None:
+        mine = self._open.setdefault(call.asker, {})
+        place = _place(call.id)
+        same = mine.get(place)
+        if same is None:
+            mine[place] = call
+        elif isinstance(same, list):
+            same.append(call)
         else:
-            self._open[key] = tuple(one for one in calls if one is not call)
-        self._memory.note(key, note)
+            mine[place] = [same, call]
+
+    def _end(self, call: Call, note: int) -> None:
+        mine = self._open[call.asker]
+        place = _place(call.id)
+        found = mine[place]
+        if not isinstance(found, list):
+            del mine[place]
+        else:
+            at = next(at for at, one in enumerate(found) if one is call)
+            del found[at]
+            if len(found) == 1:
+                mine[place] = found[0]
+        self._memory.note(_key(call.asker, call.id), note)
 
     def _named(self, asker: str, ident: Any) -> str:
         """An id that is nobody's, with a hint if it is somebody's in the other type."""
         other = str(ident) if type(ident) is int else int(ident) if _is_whole(ident) else None
-        if other is not None and (_key(asker, other) in self._open or _key(asker, other) in self._memory):
+        if other is not None and (self._find(asker, other) is not None or _key(asker, other) in self._memory):
             kinds = "as text" if type(ident) is int else "as a number"
             return f"{id_text(ident)}; one is in use {kinds}"
         return id_text(ident)
@@ -370,6 +370,14 @@ def finder(book: Book | Iterable[Obligation]) -> Callable[[Any], Obligation | No
     owed = book.open_ones() if isinstance(book, Book) else book
     table = {(one.opened_by, one.kind, one.thread): one for one in owed}
     return lambda ref: None if ref is None else table.get(tuple(ref))
+
+
+def _place(ident: Any) -> Any:
+    """An id as a key: numbers are equal to themselves, texts too, and whatever else there is has its text."""
+    kind = type(ident)
+    if kind is str or kind is int:
+        return ident
+    return int(ident) if kind is float and ident.is_integer() else (id_text(ident),)
 
 
 def _key(asker: str, ident: Any) -> str:

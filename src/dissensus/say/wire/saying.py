@@ -43,7 +43,7 @@ class Saying:
         )  # fmt: skip
 
     def close(self, owed: Obligation | None, m: Message, status: str = FULFILLED, *, reason: str = "") -> None:
-        """Close ``owed`` if it is open; what comes after its deadline is said once for each message."""
+        """Close ``owed`` if it is open; what comes after its deadline is said once for each message and thread."""
         if owed is None or owed.status != PENDING:
             return
         owed.suspended = False
@@ -51,7 +51,7 @@ class Saying:
         if self.book.close(owed, m, status, reason=reason):
             level = VIOLATION if owed.status == VIOLATED else WARNING
             for at, said in enumerate(self.found):
-                if said.rule == "deadline" and said.id == m.id:
+                if said.rule == "deadline" and said.id == m.id and said.thread == owed.thread:
                     if level == WARNING or said.level == VIOLATION:
                         return
                     del self.found[at]
@@ -59,6 +59,6 @@ class Saying:
             says = f"This came {owed.late_by_s:g} s after the deadline of the {owed.kind} that {owed.debtor} owes."
             self.say(m, "deadline", LATE, says, level, thread=owed.thread, party=owed.debtor)
 
-    def has_said(self, m: Message, rule: str) -> bool:
-        """Whether ``rule`` has been found broken by ``m``."""
-        return any(one.rule == rule and one.id == m.id for one in self.found)
+    def has_said(self, m: Message, rule: str, thread: str) -> bool:
+        """Whether ``rule`` has been found broken by ``m`` in a thread."""
+        return any(one.rule == rule and one.id == m.id and one.thread == thread for one in self.found)
