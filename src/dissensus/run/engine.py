@@ -96,7 +96,6 @@ class Engine:
             )
         )
         self._views.add(event)
-        self._obeying.take(event)
         self.counts[outcome.kind] += 1
 
     def _wake(self, gathering: Gathering) -> None:

@@ -45,6 +45,9 @@ SQLITE: Final = b"SQLite format 3\0"
 JSONL: Final = b'{"dissensus":"record"'
 """How the two forms of a record begin."""
 
+ON_THE_WIRE: Final = frozenset({"a2a", "mcp"})
+"""Protocols of units that go over a wire; no post is one."""
+
 CALLS: Final = frozenset({"ask", "score", "continue", "check", "tool", "person"})
 _REQUEST, _QUERY = "fipa-request", "fipa-query"
 _ACTS: Final = {
@@ -135,8 +138,8 @@ class Reading:
                 post = self.post(event)
             except UnknownAct as error:
                 return (Skipped(event.seq, error.message),)
-            if post is None:
-                return (Skipped(event.seq, "The post names no sender."),)
+            if post is None or post.protocol in ON_THE_WIRE:
+                return (Skipped(event.seq, "The post names no sender, or a protocol that no post can follow."),)
             if post.act is not None:
                 self.typed.add(event.thread)
             return (post,)
@@ -179,6 +182,12 @@ class Reading:
             **self._place(event),
         )
 
+    def call(self, key: str) -> str:
+        """The thread of the call under ``key``: the key, unless posts have a conversation of that name."""
+        thread = key if key not in self.typed else f"{key}#call"
+        self.calls.add(thread)
+        return thread
+
     def _call(self, event: Event) -> tuple[Message | Skipped, ...]:
         body = event.body
         agent = body.get("agent")
@@ -189,8 +198,7 @@ class Reading:
         }.get(event.kind, (PROCEDURE, agent))
         if not isinstance(asker, str) or not isinstance(asked, str):
             return (Skipped(event.seq, f"The event of the kind {event.kind!r} does not say who was asked."),)
-        thread = event.key if event.key not in self.typed else f"{event.key}#call"
-        self.calls.add(thread)
+        thread = self.call(event.key)
         self._open[event.key] = (thread, asker, asked, event.kind)
         person = event.kind == "person"
         request = Message(
