@@ -442,3 +442,28 @@ def test_every_message_gets_one_verdict_and_every_obligation_one_status(
 def test_a_source_can_be_read_again() -> None:
     source = Source("log", source_of(as_log([say("request", "a", "b")])).opens)
     assert len(list(READER.read(source, Options()))) == len(list(READER.read(source, Options()))) == 1
+
+
+def test_a_promise_does_not_lapse() -> None:
+    heard = listen(
+        say("inform", "seller", "p", "q", content_type="start"), say("cfp", "seller", "p", "q", content=50),
+        say("propose", "q", "seller"), say("accept-proposal", "seller", "q"), protocol="fipa-auction-dutch",
+    )  # fmt: skip
+    assert set(heard.verdicts.values()) == {OK}
+    assert {(o.sub, o.kind): o.status for o in heard.obligations} == {
+        ("q", "decision"): "fulfilled", ("q", "offer"): "fulfilled", ("q", "performance"): "pending",
+    }  # fmt: skip
+
+
+def test_an_offer_that_was_outbid_may_lapse() -> None:
+    heard = listen(
+        say("inform", "seller", "p", "q", content_type="start"), say("cfp", "seller", "p", "q", content=10),
+        say("propose", "p", "seller"), say("accept-proposal", "seller", "p"),
+        say("cfp", "seller", "p", "q", content=20), say("propose", "q", "seller"), say("accept-proposal", "seller", "q"),
+        say("inform", "seller", "p", "q", content_type="end"), say("request", "seller", "q"),
+        protocol="fipa-auction-english",
+    )  # fmt: skip
+    assert set(heard.verdicts.values()) == {OK}
+    offers = {o.sub: o.status for o in heard.obligations if o.kind == "offer"}
+    assert offers["q"] == "fulfilled"
+    assert offers["p"] != "pending"

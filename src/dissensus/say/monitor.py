@@ -29,6 +29,7 @@ from dissensus.say.verdicts import (
     EXPIRED,
     INFO,
     OK,
+    PROMISES,
     RELEASED,
     UNTAGGED,
     VIOLATION,
@@ -311,7 +312,8 @@ class Monitor(Judge):
                 place = machine.place
                 if place.lapses_as is not None and as_of is not None:
                     self._silence(machine, place.lapses_as, as_of)
-                for owed in [owed for owed in machine.owed if owed.kind in place.may_lapse]:
+                lapsing = [kind for kind in place.may_lapse if kind not in PROMISES]  # a promise does not lapse
+                for owed in [owed for owed in machine.owed if owed.kind in lapsing]:
                     machine.owed.remove(owed)
                     self.book.end(owed, EXPIRED, reason="may lapse")
 
