@@ -426,6 +426,21 @@ def test_a_budget_that_ends_first_is_told() -> None:
     assert found.failures == {"budget": 3}
 
 
+def test_had_a_bid_been_lower_another_would_hold_the_task(tmp_path: Path) -> None:
+    says = {"round/1/ada/ask": '{"price": 9, "estimate": 1, "confidence": 1}'}
+    first, store, bidder = settle(says, seats(2), ContractSettings())
+    assert first.holder == "ben"
+    parent, child = tmp_path / "parent.db", MemoryStore()
+    with open_record(parent, "x", run_id=store.run_id) as whole:
+        whole.adopt(store.rows(), dict(store.blobs()))
+    at = next(event.seq for event in store.read() if event.kind == "outcome" and event.actor == "ada")
+    text = '{"price": 0, "estimate": 1, "confidence": 1}'
+    forked = anyio.run(lambda: runs.fork(parent, child, Live(lambda _agent: bidder), at=at, text=text))
+    assert forked.answer == "ada"
+    assert audited(child.read()).statuses("performance") == {"contract/1/ada": "fulfilled"}
+    assert audited(child.read()).findings == []
+
+
 def test_kills_at_any_moment_change_nothing(tmp_path: Path) -> None:
     here = Path(__file__).parent
     done = subprocess.run(

@@ -345,6 +345,10 @@ def test_outcomes_that_cannot_be_read_are_skipped_and_said() -> None:
     from dissensus.say.readers.base import Skipped
     from dissensus.say.readers.record import messages
 
+    forged = replace(
+        events[-1], kind="post", body={"sender": "ada", "to": ["ben"], "act": "request", "protocol": "a2a"}
+    )
+    assert isinstance(next(iter(messages([forged]))), Skipped)
     why = [item.why for item in messages(iter(events)) if isinstance(item, Skipped)]
     assert why == [
         "The outcome 'ada/ask/ada' answers no call of this record.",
