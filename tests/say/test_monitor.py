@@ -467,3 +467,21 @@ def test_an_offer_that_was_outbid_may_lapse() -> None:
     offers = {o.sub: o.status for o in heard.obligations if o.kind == "offer"}
     assert offers["q"] == "fulfilled"
     assert offers["p"] != "pending"
+
+
+def test_without_order_a_promise_may_come_after_its_delivery() -> None:
+    heard = listen(say("request", "a", "b"), say("inform", "b", "a"), say("agree", "b", "a"), delivery="unordered")
+    assert set(heard.verdicts.values()) == {OK}
+    assert [(o.kind, o.status, o.closed_by) for o in heard.obligations] == [
+        ("answer", "fulfilled", "m2"),
+        ("performance", "fulfilled", "m2"),
+    ]
+
+
+def test_what_follows_from_a_late_bid_is_folded_under_it() -> None:
+    heard = listen(
+        say("cfp", "boss", "p", at=0.0, reply_by=5.0), say("propose", "p", "boss", at=6.0),
+        say("reject-proposal", "boss", "p", at=7.0), protocol="fipa-contract-net",
+    )  # fmt: skip
+    assert [(f.id, f.verdict, f.caused_by) for f in heard.findings] == [("m2", "late", None), ("m3", "illegal", "m2")]
+    assert heard.monitor.violations == 0

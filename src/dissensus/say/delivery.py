@@ -53,6 +53,7 @@ def _reorder(judge: Judge, conversation: Conversation, machine: Machine, m: Mess
         again = choose(steps, passed.step.direction, passed.message, conversation.table)
         if isinstance(again, Step):
             passed.before, passed.suspended = machine.place, machine.suspended
+            judge.close_by(machine, passed.message, again)
             machine.go(again)
             machine.run = [*(machine.run or []), passed]
             continue

@@ -247,6 +247,7 @@ class Judge:
     def _accept(self, conversation: Conversation, machine: Machine, m: Message, step: Step) -> str:
         late = self._late_for(machine, m, step) if m.at is not None else None
         if late is not None and step.late_reject:
+            folding.begin(conversation, machine, m)
             for kind in (*step.closes, *step.declares):
                 if (owed := machine.take(kind)) is not None:
                     self.book.close(owed, m)
@@ -272,17 +273,7 @@ class Judge:
         """Make the move: close, open, go on to the next state."""
         book, owed = self.book, machine.owed
         before, suspended = machine.place, machine.suspended
-        for kind in step.closes:
-            if (one := machine.take(kind)) is not None:
-                book.close(one, m)
-        if step.declares:
-            status = REFUSED if m.name == "sorry" and step.act == "refuse" else _DECLARES.get(step.act, RELEASED)
-            for kind in step.declares:
-                while (one := machine.take(kind)) is not None:
-                    book.close(one, m, status)
-        for kind in step.releases:
-            if (one := machine.take(kind)) is not None:
-                book.close(one, m, RELEASED)
+        self.close_by(machine, m, step)
         table = conversation.table
         opened: tuple[Obligation, ...] = ()
         parties = (conversation.starter, machine.partner)
@@ -316,6 +307,21 @@ class Judge:
                 release(self, conversation)
         if table.has_sub:
             sides.after_move(self, conversation, machine, step)
+
+    def close_by(self, machine: Machine, m: Message, step: Step) -> None:
+        """Close what the move meets, ends by saying so, or gives up."""
+        book = self.book
+        for kind in step.closes:
+            if (one := machine.take(kind)) is not None:
+                book.close(one, m)
+        if step.declares:
+            status = REFUSED if m.name == "sorry" and step.act == "refuse" else _DECLARES.get(step.act, RELEASED)
+            for kind in step.declares:
+                while (one := machine.take(kind)) is not None:
+                    book.close(one, m, status)
+        for kind in step.releases:
+            if (one := machine.take(kind)) is not None:
+                book.close(one, m, RELEASED)
 
     def _note(self, conversation: Conversation, machine: Machine, m: Message, step: Step) -> None:
         """Remember what later messages are compared with."""

@@ -283,7 +283,7 @@ class Monitor(Judge):
         verdict = OK
         for finding in said:
             self.found(finding)
-            if WORST.get(finding.verdict, 0) > WORST.get(verdict, 0):
+            if finding.id == m.id and WORST.get(finding.verdict, 0) > WORST.get(verdict, 0):
                 verdict = finding.verdict
         return verdict
 
