@@ -485,3 +485,14 @@ def test_what_follows_from_a_late_bid_is_folded_under_it() -> None:
     )  # fmt: skip
     assert [(f.id, f.verdict, f.caused_by) for f in heard.findings] == [("m2", "late", None), ("m3", "illegal", "m2")]
     assert heard.monitor.violations == 0
+
+
+def test_a_platform_reports_on_the_right_one_of_many() -> None:
+    heard = listen(
+        say("cfp", "boss", "p", "q"), say("propose", "p", "boss"), say("propose", "q", "boss"),
+        say("failure", "ams", "boss", about="q"), protocol="fipa-contract-net",
+    )  # fmt: skip
+    assert set(heard.verdicts.values()) == {OK}
+    statuses = {(o.sub, o.kind): o.status for o in heard.obligations}
+    assert statuses["q", "offer"] == "declared:failed"
+    assert statuses["p", "offer"] == "pending"

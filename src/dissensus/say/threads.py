@@ -85,6 +85,8 @@ def _join(conversation: Conversation, m: Message) -> None:
 
 def among_many(monitor: Monitor, conversation: Conversation, m: Message) -> str:
     """Find the machines that ``m`` concerns, and judge it in each."""
+    if m.about is not None and m.sender in monitor.platforms and (whose := conversation.of(m.about)) is not None:
+        return monitor.judge(conversation, whose, m)
     if m.sender == conversation.starter:
         table = conversation.table
         if m.act in table.starters and table.many:
