@@ -10,6 +10,9 @@ import msgspec
 
 from dissensus.decide.contract import Contract, ContractSettings
 from dissensus.decide.contract_net import contract_net
+from dissensus.decide.round_robin import round_robin
+from dissensus.decide.round_robin_result import RoundRobin
+from dissensus.decide.round_robin_settings import RoundRobinSettings
 from dissensus.decide.settings import VoteSettings
 from dissensus.decide.vote import vote
 from dissensus.errors import SpecError
@@ -66,8 +69,19 @@ def _contract(data: Mapping[str, Any], seats: Sequence[Seat], seed: int) -> Scri
     return contract_net(data["task"], seats, ContractSettings.from_data(data.get("contract", {})), seed)
 
 
+def settings_of_round_robin(question: Question, settings: RoundRobinSettings) -> dict[str, Any]:
+    """What a round-robin is built from, as JSON data: ``{"question": …, "round_robin": …}``."""
+    return {"question": msgspec.to_builtins(question), "round_robin": settings.to_data()}
+
+
+def _round_robin(data: Mapping[str, Any], seats: Sequence[Seat], seed: int) -> Script:
+    settings = RoundRobinSettings.from_data(data.get("round_robin", {}))
+    return round_robin(question_from(data), seats, settings, seed)
+
+
 PROCEDURES: dict[str, Procedure] = {
     "contract": Procedure("contract", "1", _contract, Contract),
+    "round-robin": Procedure("round-robin", "1", _round_robin, RoundRobin),
     "vote": Procedure("vote", "1", _vote),
 }
 """Every procedure by its name. Put your own in under its name before you run, resume or replay with it."""
