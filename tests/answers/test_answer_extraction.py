@@ -98,6 +98,28 @@ def test_the_first_answer_stands_against_a_last_word() -> None:
     assert extract("(A) or (B)", "choice", options=BIRDS, which="first").answer == "a raven"
 
 
+@pytest.mark.parametrize(
+    ("text", "whole", "cut"),
+    [
+        ("3 + 4 = 7\n#### 18", "18", "7"),
+        ("The answer is 18", "18", None),
+        ("The answer is 18.", "18", "18"),
+        (r"\boxed{18}", "18", "18"),
+        ("#### 4\n#### 18", "18", "4"),
+        ("so 4, or 18", "18", "4"),
+        ("so 18 \n", "18", None),
+    ],
+)
+def test_an_answer_at_the_end_of_a_cut_text_may_be_unfinished(text: str, whole: str, cut: str | None) -> None:
+    assert extract(text, "number").answer == whole
+    assert extract(text, "number", cut=True).answer == cut
+
+
+def test_nothing_behind_the_mark_of_the_end_is_read() -> None:
+    assert extract("#### 4 [END]\n#### 9", "number", end_mark="[END]").answer == "4"
+    assert extract("#### 4\n#### 9", "number", end_mark="[END]").answer == "9"
+
+
 def test_formulas_are_compared_without_their_clothes() -> None:
     assert same_answer(r"\left( 3, \dfrac{\pi}{2} \right)", r"(3,\frac{\pi}{2})", "text")
     assert same_answer(r"\text{Evelyn}", "Evelyn", "text")

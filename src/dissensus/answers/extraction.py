@@ -72,7 +72,15 @@ class Extraction:
         return None if self.rule == "fallback" else self.answer
 
 
-def extract(text: str, kind: str, *, options: Sequence[str] = (), which: Which = "last") -> Extraction:
+def extract(
+    text: str,
+    kind: str,
+    *,
+    options: Sequence[str] = (),
+    which: Which = "last",
+    end_mark: str = "",
+    cut: bool = False,
+) -> Extraction:
     """Find the answer in ``text``.
 
     Args:
@@ -80,11 +88,16 @@ def extract(text: str, kind: str, *, options: Sequence[str] = (), which: Which =
         kind: one of :data:`~dissensus.answers.kinds.KINDS`; ``auto`` is a choice with options and a text without.
         options: the texts of the options, in the order of their letters; two of them may be equal.
         which: ``last`` (the default), or ``first``, against an attack that replaces the answer at the end.
+        end_mark: nothing behind its first occurrence is read; empty for none.
+        cut: the text ended at a limit, so an answer that touches its end may be unfinished and is passed over.
 
     Raises :class:`~dissensus.errors.UsageError` for a kind that does not exist; nothing for any text.
     """
     asked = _Asked.of(kind, options)
     text = without_surrogates(text)
+    if end_mark and end_mark in text:
+        text, cut = text.partition(end_mark)[0], False
+    end = len(text.rstrip()) if cut else len(text) + 1
     rules: tuple[tuple[Rule, Iterator[tuple[int, str]]], ...] = (
         ("hashes", _after_hashes(text, which)),
         ("boxed", _in_boxes(text, which)),
@@ -92,10 +105,12 @@ def extract(text: str, kind: str, *, options: Sequence[str] = (), which: Which =
     )
     for rule, contents in rules:
         for start, content in contents:
+            if rule != "boxed" and start + len(content.rstrip()) >= end:
+                continue
             answer = asked.marked(content, whole=rule != "phrase", tight=rule == "hashes")
             if answer is not None:
                 return Extraction(answer, rule, content.strip(), start)
-    return asked.fallback(text, which)
+    return asked.fallback(text, which, end)
 
 
 def canonical_answer(answer: str, kind: str, *, options: Sequence[str] = ()) -> str | None:
@@ -149,7 +164,7 @@ class _Asked:
             return None if value is None else plain_text(value)
         return self.marked(answer, whole=True, tight=False)
 
-    def fallback(self, text: str, which: Which) -> Extraction:
+    def fallback(self, text: str, which: Which, end: int) -> Extraction:
         found: list[tuple[str, str, int]] = []
         if self.kind == "choice":
             for match in _LETTER_IN_BRACKETS.finditer(text):
@@ -158,9 +173,13 @@ class _Asked:
                     found = [*found[:1], (self._first_equal(place), match[0], match.start())]
         elif self.kind == "yes-no":
             for match in _YES_NO.finditer(text):
+                if match.end() >= end:
+                    break
                 found = [*found[:1], (self._polar(match[0]), match[0], match.start())]
         elif self.kind != "date":
             for number in numbers_in(text):
+                if number.end >= end:
+                    break
                 found = [*found[:1], (plain_text(number.value), text[number.start : number.end], number.start)]
         if not found:
             return Extraction(None)
