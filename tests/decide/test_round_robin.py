@@ -334,6 +334,30 @@ def test_strict_and_lenient_are_both_reported() -> None:
     assert (strict.votes, strict.invalid) == ({"7": 2.0}, 1)
 
 
+def test_units_abstentions_and_thinking() -> None:
+    hours = Question(text="How long?", kind="number", unit="h")
+    decision = played(answering("300 min", "5", "5 h"), seats(3), RoundRobinSettings(k=100), question=hours)
+    assert decision.votes == {"5 h": 3.0}
+    unsure = played(answering("unsure", "unsure"), seats(2), RoundRobinSettings(k=100))
+    assert (unsure.status, {ballot.outcome for ballot in unsure.ballots}) == (Status.ABSTAINED, {"abstained"})
+
+    def thinker(_key: str, _effect: Effect) -> Outcome:
+        text = "The answer is 7.<think>The answer is 8.</think>"
+        return Extended(text=text, tokens=tuple(map(ord, text)), ends=tuple(range(1, len(text) + 1)), finish="stop")
+
+    assert played(thinker, seats(2), rr(k=100)).answer == "7"
+    assert played(thinker, seats(2), rr(k=100, thinking="text")).answer == "8"
+
+
+def test_which_answer_counts_is_an_option() -> None:
+    def writer(_key: str, _effect: Effect) -> Outcome:
+        text = "Answer: 1\nAnswer: 2 [END]\nAnswer: 3"
+        return Extended(text=text, tokens=tuple(map(ord, text)), ends=tuple(range(1, len(text) + 1)), finish="stop")
+
+    for which, answer in (("first", "1"), ("last-before-end", "2"), ("last", "3")):
+        assert played(writer, seats(2), rr(k=100, answer=which)).answer == answer
+
+
 # --- adaptive M
 
 

@@ -4,7 +4,7 @@ Start at :func:`round_robin`, which writes the texts side by side and counts the
 loop over turns. What is open in the published description (arXiv 2604.17139) is an option in
 :mod:`~dissensus.decide.round_robin_settings`. Who is handed what is in :mod:`~dissensus.decide.round_robin_writers`,
 where a turn may end in :mod:`~dissensus.decide.round_robin_chunks`, which answer a text gives in
-:mod:`~dissensus.decide.extraction`.
+:mod:`~dissensus.decide.round_robin_answer`.
 
 Nothing here makes a text right. Whether honest writers repair what corrupted ones began depends on models, attack and
 seats: that is to be measured, not assumed.
@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from dissensus.decide.cost import Bill, metered
-from dissensus.decide.extraction import Extracted, extract
+from dissensus.decide.round_robin_answer import Answer, answer_of
 from dissensus.decide.round_robin_chunks import (
     Chunk,
     ask_for,
@@ -38,7 +38,7 @@ from dissensus.decide.round_robin_count import Written, decide
 from dissensus.decide.round_robin_result import End, RoundRobin, Text, Turn, ballot_of
 from dissensus.decide.round_robin_settings import RoundRobinSettings, seat_of_turn
 from dissensus.decide.round_robin_writers import Table, fidelity_of, hand_over, seated, tagged, worst
-from dissensus.decide.tally import ABSTAINED, NOT_AWAITED, REPLY, Vote, settled
+from dissensus.decide.tally import NOT_AWAITED, Vote, settled
 from dissensus.script.effects import Finish, Note, Race, Script, Together
 from dissensus.script.outcomes import BudgetExhausted, Extended, Invalid, Outcome, Reply, TransportFailure
 from dissensus.script.questions import Question
@@ -86,13 +86,11 @@ def _write_all(table: Table) -> Generator[Any, Any, list[Written]]:
     for begin in range(0, len(numbers), width):
         wave = numbers[begin : begin + width]
         rest = len(numbers) - begin - len(wave)
-        if settings.adaptive and begin and _is_settled(table, done, len(numbers) - len(done)):
+        if settings.adaptive and begin and _is_settled(done, len(numbers) - len(done)):
             break
         scripts: dict[str, Script] = {f"text-{number + 1}": _metered(table, number) for number in wave}
         if settings.adaptive:
-            finish: Finish = yield Race(
-                scripts, partial(_enough, table, dict(done), len(wave) + rest), key=f"race-{begin}"
-            )
+            finish: Finish = yield Race(scripts, partial(_enough, dict(done), len(wave) + rest), key=f"race-{begin}")
             came: Mapping[str, Written] = finish.used
         else:
             came = yield Together(scripts)
@@ -104,29 +102,29 @@ def _by_number(came: Mapping[str, Written]) -> dict[int, Written]:
     return {one.text.number: one for one in came.values()}
 
 
-def _enough(table: Table, done: Mapping[int, Written], out: int, came: Mapping[str, Written]) -> bool:
+def _enough(done: Mapping[int, Written], out: int, came: Mapping[str, Written]) -> bool:
     """Whether no text that is still out, in this wave or a later one, can change the answer or make it a tie."""
-    return _is_settled(table, {**done, **_by_number(came)}, out - len(came))
+    return _is_settled({**done, **_by_number(came)}, out - len(came))
 
 
-def _is_settled(table: Table, done: Mapping[int, Written], out: int) -> bool:
+def _is_settled(done: Mapping[int, Written], out: int) -> bool:
     votes = [Vote(answer=one.text.answer, weight=Fraction(1), outcome=one.text.outcome) for one in done.values()]
-    return bool(votes) and settled(votes, [Fraction(1)] * out, "plurality", may_merge=table.may_merge)
+    return bool(votes) and settled(votes, [Fraction(1)] * out, "plurality")
 
 
 def _metered(table: Table, number: int) -> Generator[Any, Any, Written]:
     bill = Bill()
-    text, found = yield from metered(write(table, number), bill)
-    return Written(text=text, found=found, bill=bill)
+    text = yield from metered(write(table, number), bill)
+    return Written(text=text, bill=bill)
 
 
 def _given_up(table: Table, number: int) -> Written:
     """A text that was not awaited. What its calls took is not known."""
     text = Text(number=number, start=table.starts[number], end="not-awaited", outcome=NOT_AWAITED)
-    return Written(text=text, found=Extracted(None), bill=Bill(unknown=1))
+    return Written(text=text, bill=Bill(unknown=1))
 
 
-def write(table: Table, number: int) -> Generator[Any, Any, tuple[Text, Extracted]]:
+def write(table: Table, number: int) -> Generator[Any, Any, Text]:
     """Write text ``number`` (from 0 on) to its end, and read its answer.
 
     Every turn is on the record before the next one is asked for. A failed call adds nothing: there is no half turn.
@@ -169,24 +167,10 @@ def write(table: Table, number: int) -> Generator[Any, Any, tuple[Text, Extracte
         elif idle >= settings.most_idle(writers):
             end = "failed" if failed >= idle else "idle"
     text = page.text()
-    found = Extracted(None, problem="the text was not finished")
-    outcome_kind = turns[-1].failure
-    if end != "failed":
-        question = table.question
-        found = extract(
-            text,
-            table.kind,
-            options=question.options,
-            unit=question.unit,
-            pick=settings.answer,
-            end_mark=settings.end_mark,
-            cut=end in ("length", "turns", "bytes"),
-            thinking=settings.thinking == "text",
-        )
-        outcome_kind = REPLY if found.answer is not None else ABSTAINED if found.abstained else Invalid.kind
-    if settings.extraction == "strict" and found.answer is not None and not found.strict:
-        found = replace(found, answer=None, read=None, problem="no mark announces an answer")
-        outcome_kind = Invalid.kind
+    if end == "failed":
+        found = Answer(None, outcome=turns[-1].failure, problem=turns[-1].problem)
+    else:
+        found = answer_of(text, end, table)
     result = Text(
         number=number,
         start=table.starts[number],
@@ -196,13 +180,13 @@ def write(table: Table, number: int) -> Generator[Any, Any, tuple[Text, Extracte
         kept=page.tokens,
         answer=found.answer,
         rule=found.rule,
-        outcome=outcome_kind,
-        problem=turns[-1].problem if end == "failed" else found.problem,
+        outcome=found.outcome,
+        problem=found.problem,
         fidelity=worst([turn.fidelity for turn in turns]),
         turns=tuple(turns),
     )
     yield Note("ballot", msgspec.to_builtins(ballot_of(result, table.seats)), durable=True, key="ballot")
-    return result, found
+    return result
 
 
 def _is_final(outcome: Outcome) -> bool:

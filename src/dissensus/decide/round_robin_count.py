@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dissensus.answers import group
 from dissensus.decide.caveats import failures_of
 from dissensus.decide.cost import Bill
-from dissensus.decide.extraction import Extracted
 from dissensus.decide.round_robin_result import RoundRobin, Text, ballot_of, by_agent, ledger_of
 from dissensus.decide.round_robin_writers import Table, worst
 from dissensus.decide.tally import NOT_AWAITED, Tally, Vote, count
@@ -22,16 +20,15 @@ from dissensus.script.outcomes import Invalid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A finished text, what was read in it, and what its calls took."""
+    """A finished text, and what its calls took."""
 
     text: Text
-    found: Extracted
     bill: Bill
 
 
 def decide(table: Table, written: Sequence[Written]) -> RoundRobin:
     """The decision by plurality of the texts' answers."""
-    texts, note = _comparable(table, written)
+    texts = tuple(one.text for one in written)
     tally = count(_votes(texts), "plurality")
     answer, status, tied = _winner(table, tally)
     bill = Bill()
@@ -51,7 +48,7 @@ def decide(table: Table, written: Sequence[Written]) -> RoundRobin:
             if text.answer is not None and text.answer != answer
         ),
         failures=failures_of(ballots),
-        warnings=tuple(one for one in (*_caveats(table, texts, tied, bill), note) if one),
+        warnings=tuple(one for one in _caveats(table, texts, tied, bill) if one),
         worth={"status": "unmeasured", "text": _WORTH},
         cost=bill.cost(),
         rule=_rule(table),
@@ -72,20 +69,6 @@ _WORTH = (
     "share their writers. Their agreement says how steadily this panel arrives somewhere, not that it is right: more "
     "texts make the likelier answer more certain, right or wrong."
 )
-
-
-def _comparable(table: Table, written: Sequence[Written]) -> tuple[tuple[Text, ...], str]:
-    """The texts with answers that can be counted, where numbers with and without a unit meet, and a note on that."""
-    reads = [one.found.read for one in written if one.text.answer is not None and one.found.read is not None]
-    grouped = group(table.kind, reads, table.question.unit)
-    answers = iter(grouped.answers)
-    texts = [
-        replace(one.text, answer=next(answers))
-        if one.text.answer is not None and one.found.read is not None
-        else one.text
-        for one in written
-    ]
-    return tuple(texts), grouped.note.replace("ballot", "text")
 
 
 def _votes(texts: Sequence[Text], *, strictly: bool = False) -> list[Vote]:

@@ -88,7 +88,7 @@ class Text:
         ids: its token ids, where it was handed over as ids.
         kept: its tokens.
         answer: its canonical answer; None if it has none.
-        rule: by which rule the answer was found: ``hash``, ``boxed``, ``phrase``, ``fallback``; "" for none.
+        rule: by which rule the answer was found: ``hashes``, ``boxed``, ``phrase``, ``fallback``; "" for none.
         outcome: ``reply``, ``abstained``, ``invalid``, or how it failed: as in a ballot.
         problem: why there is no answer.
         fidelity: the least exact of its turns.

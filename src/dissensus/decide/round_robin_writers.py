@@ -58,11 +58,6 @@ class Table:
         """Whether the text is handed over as token ids."""
         return self.means[0] == "ids"
 
-    @property
-    def may_merge(self) -> bool:
-        """Whether answers that differ now may turn out to be the same later: a bare number takes others' unit."""
-        return self.kind in ("number", "auto") and not self.question.unit.strip()
-
 
 def seated(question: Question, seats: Sequence[Seat], settings: RoundRobinSettings, seed: int) -> Table:
     """Who writes, and how. Raises SpecError, before anybody is asked, for what cannot be; it names the reason."""
