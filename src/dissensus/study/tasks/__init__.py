@@ -1,0 +1,1 @@
+"""Questions with right answers: readers of published sets, generators from a seed. See README.md."""
