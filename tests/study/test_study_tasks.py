@@ -255,8 +255,8 @@ def test_the_same_seed_gives_the_same_tasks_however_many() -> None:
     assert arithmetic_chains(3, seed=5) == arithmetic_chains(9, seed=5)[:3]
     assert arithmetic_chains(1, steps=3)[0].question.text == (
         "Hana has 98 tickets. Hana divides the tickets into 7 equal parts and keeps one of them. Hana divides the "
-        "tickets into 2 equal parts and keeps one of them. Hana goes on collecting until there are 7 times as many. How many "
-        "tickets does Hana have now?"
+        "tickets into 2 equal parts and keeps one of them. Hana goes on collecting until there are 7 times as many. "
+        "How many tickets does Hana have now?"
     )
     with pytest.raises(UsageError):
         object_tracking(1, objects=13)
