@@ -185,6 +185,7 @@ def _fingerprint(voter: Voter) -> str:
     what = [
         seat.model,
         seat.system,
+        seat.context,
         seat.max_tokens,
         asking.read_by,
         asking.prompt,

@@ -86,7 +86,7 @@ def render(effect: Effect, key: str, seat: Seat | None, seen: Sequence[Seen], se
 def _context(seat: Seat, seen: Sequence[Seen], examples: Sequence[Turn], prompt: str) -> tuple[Turn, ...]:
     system = (Turn("system", seat.system),) if seat.system else ()
     history = tuple(Turn(one.role, one.text) for one in seen)
-    return (*system, *history, *examples, Turn("user", prompt))
+    return (*system, *history, *examples, Turn("user", f"{seat.context}\n\n{prompt}" if seat.context else prompt))
 
 
 def _request_hash(effect: Effect, call: Call | None, seat: Seat | None) -> str:

@@ -39,6 +39,7 @@ class Seat:
         spare: steps in only for an agent that was silent past its deadline.
         tools: tools it may use; an agent with tools is asked through its own loop.
         max_steps: most turns of that loop.
+        context: what this agent alone reads before each prompt, in the same turn: notes or documents of its own.
         tokenizer: digest of the model's tokenizer; "" if it is not known. Agents whose digests are equal can hand each
             other token ids.
     """
@@ -57,16 +58,18 @@ class Seat:
     tools: tuple[ToolSpec, ...] = ()
     max_steps: int = 8
     tokenizer: str = ""
+    context: str = ""
 
 
 def data_with_seats(what: Any) -> dict[str, Any]:
     """A dataclass with a field ``seats`` as JSON-ready data; sets are sorted, so that equal ones have equal bytes.
 
-    An unknown tokenizer is left out, as in records of before there was that field.
+    An unknown tokenizer and an empty context are left out, as in records of before there were these fields.
     """
     data: dict[str, Any] = msgspec.to_builtins(what)
     for seat in data["seats"]:
         seat["capabilities"] = sorted(seat["capabilities"])
-        if not seat["tokenizer"]:
-            del seat["tokenizer"]
+        for name in ("tokenizer", "context"):
+            if not seat[name]:
+                del seat[name]
     return data

@@ -95,7 +95,7 @@ def estimate(panel: Panel, questions: Sequence[Question], settings: VoteSettings
 def _tokens(voter: Voter) -> tuple[int, int]:
     """Tokens read, and most tokens written, by one voter's first call."""
     seat, asking = voter.seat, voter.asking
-    texts = [seat.system, *(turn.text for turn in asking.examples), asking.prompt]
+    texts = [seat.system, *(turn.text for turn in asking.examples), seat.context + asking.prompt]
     prompt = sum(len(text) for text in texts) // CHARS_A_TOKEN + _TURN_TOKENS * len(texts)
     if asking.read_by == "log-probability":
         return prompt + sum(len(option) // CHARS_A_TOKEN + 1 for option in asking.options), 0

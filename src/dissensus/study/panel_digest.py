@@ -49,11 +49,13 @@ def description_of(panel: Panel, settings: VoteSettings) -> dict[str, Any]:
     agents = []
     for index, seat in enumerate((*roles.voters, *roles.spares)):
         plan = plan_for(seat, index, levers, settings, options=0, seed=0)
+        context = {"context": seat.context} if seat.context else {}
         agents.append(
             {
                 "agent": seat.agent,
                 "model": model_data(panel, seat.agent),
                 "prompt": seat.system,
+                **context,
                 "style": plan.style or seat.style,
                 "wording": plan.wording,
                 "temperature": seat.temperature if plan.temperature is None else plan.temperature,
