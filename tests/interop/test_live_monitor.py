@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 import dissensus
 from dissensus.errors import LogError, StorageError, UnknownAct, UsageError
 from dissensus.interop.deadlines import Deadlines
-from dissensus.interop.message_logs import AuditSettings, audit_file
+from dissensus.interop.message_logs import AuditSettings, audit_file, open_source
 from dissensus.say.book import Book
 from dissensus.say.message import Message
+from dissensus.say.readers.base import Options
+from dissensus.say.readers.registry import recognise
 from dissensus.say.readers.times import seconds
 from dissensus.say.verdicts import ANSWER, PERFORMANCE, Finding, Obligation
 
@@ -406,6 +408,29 @@ def test_online_offline_and_resumed_are_one(
     assert said(whole.report()) == said(offline)
     assert said(half.report()) == said(offline)
     assert said(loaded.report()) == said(offline)
+
+
+@pytest.mark.parametrize("kind", ["a2a", "acl", "mcp"])
+def test_logs_of_all_kinds_recorded_and_cut_anywhere(shared: Path, tmp_path: Path, kind: str) -> None:
+    logs = sorted((shared / "data" / "messages-and-protocols" / "own" / kind).glob("*.jsonl"))
+    assert logs
+    for number, log in enumerate(logs):
+        source = open_source(log)
+        messages = [m for m in recognise(source).read(source, Options()) if isinstance(m, Message)]
+        record = tmp_path / f"{number}.jsonl"
+        with dissensus.Monitor(record=record, clock=Clock()) as whole:
+            verdicts = [whole.see(m) for m in messages]
+        assert said(whole.report()) == said(audit_file(record).to_data()), log.name
+        for cut in range(len(messages) + 1):
+            first = dissensus.Monitor(clock=Clock())
+            begun = [first.see(m) for m in messages[:cut]]
+            first.save(tmp_path / "state")
+            with dissensus.Monitor.load(tmp_path / "state", clock=Clock()) as second:
+                assert begun + [second.see(m) for m in messages[cut:]] == verdicts
+            assert [each["status"] for each in second.report()["obligations"]] == [
+                each["status"] for each in whole.report()["obligations"]
+            ], log.name
+            assert second.counts == whole.counts
 
 
 def test_a_state_goes_on_where_it_was_saved(tmp_path: Path) -> None:
