@@ -237,6 +237,7 @@ def predict(
             f"{turns:,} turns of {n} agents in all their placements are too many to go through.",
             next_step="Use fewer turns, or fewer agents.",
         )
+    nulls = {many: predicted_nulls(n, many, turns, begins) for many in counts}  # refuses too many texts
     forms = tuple(_form(name, given, seats, begins) for name in models)
     simulated = [
         Simulated(
@@ -249,7 +250,7 @@ def predict(
     return Prediction(
         given,
         forms,
-        nulls={many: predicted_nulls(n, many, turns, begins) for many in counts},
+        nulls=nulls,
         null_texts={many: predicted_nulls(n, many, turns) for many in counts},
         orders={many: drift.rotation_orders(n, many, given.contract, given.push) for many in counts}
         if ADDITIVE in models

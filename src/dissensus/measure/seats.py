@@ -44,6 +44,9 @@ MOST_PLACEMENTS: Final = 200_000
 
 MOST_TURNS: Final = 100_000
 
+MOST_TEXTS: Final = 10_000_000
+"""Texts, over all placements, that are voted on together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -188,6 +191,11 @@ def predicted_nulls(
     if not begins:
         raise UsageError("There is no text.", next_step="Give at least one seat that begins.")
     honest = placements(n, corrupted)
+    if len(honest) * len(begins) > MOST_TEXTS:
+        raise UsageError(
+            f"{len(begins):,} texts in each of {len(honest):,} placements are too many to go through.",
+            next_step="Use fewer texts, or fewer agents.",
+        )
     shares = {name: np.zeros((len(honest), len(begins))) for name in NULLS}
     for place, start in enumerate(begins):
         many = honest @ np.array(turns_of_seats(n, turns, start), dtype=np.int64)
