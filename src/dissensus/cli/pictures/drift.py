@@ -45,7 +45,7 @@ def draw(found: Prediction, folder: Path, points: Sequence[StudyPoint] = (), *, 
 def _forms(found: Prediction, folder: Path, points: Sequence[StudyPoint], name: str) -> list[Path]:
     given, forms = found.given, found.forms
     title = _title(found)
-    with style.drawing(width=3.4 * len(forms) + 0.6 if len(forms) > 1 else 6.4, height=4.6) as (figure, axes):
+    with style.drawing(width=3.4 * len(forms) + 0.6 if len(forms) > 1 else 7.4, height=4.6) as (figure, axes):
         figure.delaxes(axes)
         used: dict[str, Any] = {}
         first: Axes | None = None
@@ -60,7 +60,7 @@ def _forms(found: Prediction, folder: Path, points: Sequence[StudyPoint], name: 
                 panel.tick_params(labelleft=False)
         figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         shown = sorted(used, key=lambda label: label.startswith("null"))  # what is predicted and measured comes first
-        figure.legend([used[label] for label in shown], shown, loc="outside right upper", fontsize=8)
+        figure.legend([used[label] for label in shown], shown, loc="outside right center", fontsize=8)
         style.explain(
             figure,
             f"The drift model, {given.agents} agents, {given.turns} turns: an illustration under assumptions A1 to A5, "
