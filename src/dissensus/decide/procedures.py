@@ -10,6 +10,8 @@ import msgspec
 
 from dissensus.decide.contract import Contract, ContractSettings
 from dissensus.decide.contract_net import contract_net
+from dissensus.decide.defences import DEFENCES
+from dissensus.decide.finishing import Defended
 from dissensus.decide.round_robin import round_robin
 from dissensus.decide.round_robin_result import RoundRobin
 from dissensus.decide.round_robin_settings import RoundRobinSettings
@@ -83,5 +85,6 @@ PROCEDURES: dict[str, Procedure] = {
     "contract": Procedure("contract", "1", _contract, Contract),
     "round-robin": Procedure("round-robin", "1", _round_robin, RoundRobin),
     "vote": Procedure("vote", "1", _vote),
+    **{name: Procedure(name, "1", one.build, Defended) for name, one in DEFENCES.items()},
 }
 """Every procedure by its name. Put your own in under its name before you run, resume or replay with it."""
