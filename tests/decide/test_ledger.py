@@ -19,6 +19,7 @@ from dissensus.decide.ledger import (
     plan,
     simulate,
     simulate_lockstep,
+    spoken_in,
     total,
 )
 from dissensus.errors import SpecError
@@ -61,23 +62,12 @@ def test_single_texts(*, n: int, length: int, k: int, prompt: int, none: int, bl
     ]
 
 
-def spoken(n: int, k: int, length: int, prompt: int, starts: tuple[int, ...]) -> list[Spoken]:
-    return [
-        Spoken(
-            text=text, seat=(start + turn) % n, prompt=prompt, before=turn * k,
-            sampled=min(k, length - turn * k), kept=min(k, length - turn * k),
-        )
-        for text, start in enumerate(starts)
-        for turn in range(ledger.turns_of(length, k))
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("n", "length", "k", "prompt", "per_turn"),
     [(3, 1000, 64, 120, [120, 184, 248, 129, 129]), (2, 10, 3, 5, [5, 8, 4, 4])],
 )
 def test_computed_by_turn(n: int, length: int, k: int, prompt: int, per_turn: list[int]) -> None:
-    turns = spoken(n, k, length, prompt, (0,))
+    turns = spoken_in(n, k, length, prompt)
     sums = [total(count(turns[: end + 1]).values()).computed for end in range(len(per_turn))]
     assert [after - before for before, after in zip([0, *sums], sums, strict=False)] == per_turn
 
@@ -125,7 +115,7 @@ def test_formula_count_and_simulator_agree(
 ) -> None:
     starts = tuple((text if start == "rotate" else 0) % n for text in range(texts))
     planned = plan(n, k, length, prompt, starts=starts, block=block, shared=shared)
-    counted = total(count(spoken(n, k, length, prompt, starts), block=block, shared=shared).values())
+    counted = total(count(spoken_in(n, k, length, prompt, starts), block=block, shared=shared).values())
     assert planned == counted
     if length * texts <= 2500:  # the simulator compares lists, token by token
         assert planned == simulate(n, k, length, prompt, starts=starts, block=block, shared=shared)

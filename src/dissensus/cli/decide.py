@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +10,13 @@ import click
 
 from dissensus.cli.json_document import show_json
 from dissensus.cli.panel_options import how_asked, who_is_asked
+from dissensus.cli.round_robin_options import procedure_options, refuse_mixed, settings_from
 from dissensus.errors import DissensusError, StorageError, UsageError
 
 if TYPE_CHECKING:
+    from dissensus.agents.panel import Panel
     from dissensus.cli.session import Session
-    from dissensus.decide.settings import VoteSettings
+    from dissensus.cli.ways import Way
     from dissensus.run.casting import Cast
     from dissensus.script.decisions import Decision
     from dissensus.script.questions import Question
@@ -41,6 +43,7 @@ ROUTES = ("report", "check", "stronger")
 )
 @click.option("--unit", default="", help="The unit that numbers are compared in, such as euro or min.")
 @who_is_asked
+@procedure_options
 @click.option("--spares", type=click.IntRange(0, 1000), default=0, help="Without a panel: agents for silent ones.")
 @click.option("--weights", default="", metavar="A=2,B=1", help="Weights of votes, by agent.")
 @click.option(
@@ -124,14 +127,16 @@ ROUTES = ("report", "check", "stronger")
 def decide(question: str | None, *, file: str | None, record: str, as_json: bool, **flags: Any) -> None:
     """Put QUESTION, or a file of questions, to a panel of agents; vote; say what the agreement is worth.
 
-    Each question gets a record of its own. Exit codes: 0 decided; 1 no answer won, or a check rejects it; 2 usage;
-    3 failed, or the budget ended first.
+    With --procedure round-robin they write texts in turns, and the texts vote; `dissensus round-robin plan` says what
+    that takes. Each question gets a record of its own. Exit codes: 0 decided; 1 no answer won, or a check rejects it;
+    2 usage; 3 failed, or the budget ended first.
     """
     import anyio
 
     from dissensus.cli.readout import FAILED, exit_code, show
     from dissensus.cli.session import Session, command_again
 
+    refuse_mixed(flags, click.get_current_context())
     questions = _questions(question, file, flags)
     if file is not None and len(questions) > 1 and record.endswith(".db"):
         raise UsageError(
@@ -183,25 +188,44 @@ def _questions(text: str | None, file: str | None, flags: Mapping[str, Any]) -> 
 
 
 async def _decide_all(session: Session, flags: Mapping[str, Any]) -> None:
-    """Open the panel once and hold a vote on each question. A run that fails does not keep the others from theirs."""
-    from dissensus.agents.checks import check_from_spec
-    from dissensus.agents.weak import weak_models
-    from dissensus.cli.panel_flags import adjusted, levers_from, panel_from, profiled, weighted, with_helper
-    from dissensus.decide.settings import VoteSettings
-    from dissensus.run.api import DEFAULT_MODEL
+    """Open the panel once and decide each question. A run that fails does not keep the others from theirs."""
     from dissensus.run.casting import Cast
     from dissensus.study.records import find
 
-    levers = levers_from(flags["levers"])
+    panel, way = _panel_and_way(flags)
+    seed = flags["seed"]
+    async with Cast(panel) as cast:
+        way.refuse_early(session.questions, cast.panel.seats, seed)
+        if flags["go_on"]:
+            session.look_back(find(session.record, session.questions, way.settings, cast.panel, seed))
+        for place, question in enumerate(session.questions):
+            decision = session.earlier.decided.get(place)
+            if decision is None:
+                decision = await _decide_one(session, place, cast, way, seed=seed)
+            session.add(question, decision)
+
+
+def _panel_and_way(flags: Mapping[str, Any]) -> tuple[Panel, Way]:
+    """Who takes part, and how they decide."""
+    from dissensus.agents.checks import check_from_spec
+    from dissensus.agents.weak import weak_models
+    from dissensus.cli.panel_flags import adjusted, levers_from, panel_from, profiled, weighted, with_helper
+    from dissensus.cli.ways import Way
+    from dissensus.decide.settings import VoteSettings
+    from dissensus.run.api import DEFAULT_MODEL
+
+    in_turns = flags["procedure"] == "round-robin"
+    levers = () if in_turns else levers_from(flags["levers"])
     panel = panel_from(
         flags["panel"], flags["models"], flags["agents"], spares=flags["spares"], levers=levers, fallback=DEFAULT_MODEL
     )
     budget = {name: flags[f"budget_{name}"] for name in ("tokens", "calls", "seconds")}
     panel = adjusted(panel, max_tokens=flags["max_tokens"], deadline_s=flags["deadline"], budget=budget)
+    if in_turns:
+        return panel, Way(settings_from(flags), {})
     panel = weighted(panel, flags["weights"])
     panel, stronger = with_helper(panel, flags["stronger"], "stronger")
     panel, grouper = with_helper(panel, flags["group_by_model"], "grouper")
-    checks = {text: check_from_spec(text) for text in flags["checks"]}
     settings = VoteSettings(
         rule=flags["rule"],
         levers=levers,
@@ -219,63 +243,38 @@ async def _decide_all(session: Session, flags: Mapping[str, Any]) -> None:
         stronger_decides=flags["stronger_decides"],
     )
     settings = profiled(panel, settings, flags, lambda line: click.echo(line, err=True))
-    async with Cast(panel) as cast:
-        _refuse_early(session.questions, cast, settings, flags["seed"])
-        if flags["go_on"]:
-            session.look_back(find(session.record, session.questions, settings, cast.panel, flags["seed"]))
-        for place, question in enumerate(session.questions):
-            decision = session.earlier.decided.get(place)
-            if decision is None:
-                decision = await _decide_one(session, place, cast, settings, checks, seed=flags["seed"])
-            session.add(question, decision)
+    return panel, Way(settings, {text: check_from_spec(text) for text in flags["checks"]})
 
 
-def _refuse_early(questions: Sequence[Question], cast: Cast, settings: VoteSettings, seed: int) -> None:
-    """Raise what would be raised at the first question that cannot be, before any is asked and a record begun."""
-    from dissensus.decide.election import prepare
-
-    for question in questions:
-        prepare(question, cast.panel.seats, settings, seed)
-
-
-async def _decide_one(
-    session: Session,
-    place: int,
-    cast: Cast,
-    settings: VoteSettings,
-    checks: Mapping[str, Any],
-    *,
-    seed: int,
-) -> Decision:
-    """Hold the vote on one question, or finish one that was begun. Where there are several, a failure is a decision."""
+async def _decide_one(session: Session, place: int, cast: Cast, way: Way, *, seed: int) -> Decision:
+    """Decide one question, or finish a run that was begun. Where there are several, a failure is a decision."""
     from dissensus.cli.progress import Progress
     from dissensus.cli.questions import new_path
-    from dissensus.decide.procedures import settings_of_vote
     from dissensus.record.opening import open_record
     from dissensus.run.casting import run_procedure
     from dissensus.script.decisions import Decision, Status
     from dissensus.study.records import go_on
 
     question = session.questions[place]
-    voters = [seat.agent for seat in cast.panel.seats if not seat.spare and seat.agent not in _aside(settings)]
+    rows = way.rows(cast.panel.seats)
     try:
         if begun := session.earlier.begun.get(place):
             session.current = str(begun)
-            with Progress(question.text, voters, session.where(place)) as progress:
-                if decision := await go_on(begun, cast, checks=checks, on_event=progress.on_event):
+            with Progress(question.text, rows, session.where(place)) as progress:
+                if decision := await go_on(begun, cast, checks=way.checks, on_event=progress.on_event):
                     return decision
             click.echo(f"note: {begun} cannot be gone on with; its question is asked anew.", err=True)
         path = new_path(session.record, question.text)
         with open_record(path, "x") as store:
             session.current = str(path)
-            with Progress(question.text, voters, session.where(place)) as progress:
+            with Progress(question.text, rows, session.where(place)) as progress:
                 return await run_procedure(
-                    procedure="vote",
-                    settings=settings_of_vote(question, settings),
+                    procedure=way.procedure,
+                    settings=way.data_for(question),
                     panel=cast,
                     record=store,
                     seed=seed,
-                    checks=checks,
+                    checks=way.checks,
                     on_event=progress.on_event,
                 )
     except StorageError:
@@ -291,7 +290,3 @@ async def _decide_one(
             warnings=(f"The run failed: {problem.message}",),
             record=session.current,
         )
-
-
-def _aside(settings: VoteSettings) -> tuple[str, str]:
-    return settings.stronger, settings.grouper

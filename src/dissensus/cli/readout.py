@@ -17,6 +17,7 @@ import click
 
 from dissensus.cli.json_document import show_json
 from dissensus.decide.contract import Contract
+from dissensus.decide.round_robin_result import RoundRobin
 from dissensus.script.decisions import Ballot, Check, Decision, Status
 
 FOUND, FAILED = 1, 3
@@ -65,6 +66,10 @@ def show(decision: Decision, *, as_json: bool = False) -> None:
         from dissensus.cli.contract_text import contract_lines
 
         lines = contract_lines(decision, width=width)
+    elif isinstance(decision, RoundRobin):
+        from dissensus.cli.round_robin_text import round_robin_lines
+
+        lines = round_robin_lines(decision, width=width)
     for line in lines:
         say(line)
 
@@ -93,10 +98,10 @@ def readout(decision: Decision, *, width: int = 80) -> Iterator[str]:
     yield ""
     yield _headline(decision)
     yield ""
-    yield from section("votes", _bars(decision), width)
+    yield from section("votes", bars(decision), width)
     yield from section("ballots", _ballots(decision.ballots, width - LABEL), width)
     yield from section("dissent", _dissent(decision), width)
-    yield from section("failures", [_failures(decision)], width)
+    yield from section("failures", [failures_line(decision)], width)
     yield from section("checks", _checks(decision.checks), width)
     yield from section("worth", _worth(decision.worth), width)
     yield from section("routed", [_route(entry) for entry in decision.routed], width)
@@ -123,7 +128,8 @@ def headline(status: Status, answer: str | None, how: str) -> str:
     return f"{click.style(clean(answer), fg=colour, bold=True)}   {how}"
 
 
-def _bars(decision: Decision) -> list[str]:
+def bars(decision: Decision) -> list[str]:
+    """A bar for each answer, and one for the blanks."""
     from rich.cells import cell_len, set_cell_size
 
     total = sum(ballot.weight for ballot in decision.ballots if not ballot.stands_in_for) or 1
@@ -188,7 +194,8 @@ def _dissent(decision: Decision) -> list[str]:
     return ["none"] if decision.answer is not None else ["no answer won, so nobody dissents from one"]
 
 
-def _failures(decision: Decision) -> str:
+def failures_line(decision: Decision) -> str:
+    """How many failed in which way."""
     if not decision.failures:
         return "none"
     return ", ".join(f"{number} {_OUTCOMES.get(kind, kind)}" for kind, number in decision.failures.items())

@@ -133,6 +133,23 @@ def plan(
     )
 
 
+def spoken_in(n: int, k: int, length: int, prompt: int, starts: Sequence[int] = (0,)) -> list[Spoken]:
+    """The turns that :func:`plan` takes into account, one by one. Raises SpecError for numbers that cannot be."""
+    _checked(n, k, length, prompt)
+    return [
+        Spoken(
+            text=text,
+            seat=(start + turn) % n,
+            prompt=prompt,
+            before=turn * k,
+            sampled=min(k, length - turn * k),
+            kept=min(k, length - turn * k),
+        )
+        for text, start in enumerate(starts)
+        for turn in range(turns_of(length, k))
+    ]
+
+
 def lockstep(n: int, length: int, prompt: int, *, texts: int = 1, shared: bool = False) -> Ledger:
     """What it takes when each sampled token goes to all agents at once, whatever K is.
 

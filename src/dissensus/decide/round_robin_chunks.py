@@ -271,13 +271,22 @@ def _is_whole(raw: bytes) -> bool:
 
 
 def _splits(raw: bytes, place: int) -> bool:
-    """Whether a cut there may be inside a word or a number: what comes after the end of ``raw`` nobody knows."""
+    """Whether a cut there may be inside a word or a number: what comes after the end of ``raw`` nobody knows.
+
+    A point or comma between digits is part of their number.
+    """
     if not _is_start(raw, place):
         return True
-    left, right = raw[:place].decode("utf-8", "ignore")[-1:], raw[place : place + 4].decode("utf-8", "ignore")[:1]
-    if place >= len(raw):
-        return left.isalnum()
-    return (left.isdigit() and right.isdigit()) or (left.isalpha() and right.isalpha())
+    before = raw[max(place - 8, 0) : place].decode("utf-8", "ignore")
+    after = raw[place : place + 8].decode("utf-8", "ignore")
+    left = before[-1:]
+    inner = left in (".", ",") and before[-2:-1].isdigit()
+    if not after:
+        return left.isalnum() or inner
+    right = after[0]
+    if left.isdigit():
+        return right.isdigit() or (right in ".," and (after[1:2].isdigit() or not after[1:]))
+    return (left.isalpha() and right.isalpha()) or (inner and right.isdigit())
 
 
 def _ends(raw: bytes, place: int, boundary: Boundary) -> bool:

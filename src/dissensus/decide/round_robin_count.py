@@ -125,6 +125,11 @@ def _caveats(table: Table, texts: Sequence[Text], tied: Sequence[str], bill: Bil
     if fallback:
         yield f"{fallback} of {len(texts)} answers were read where no mark announces them (the last one of its kind)."
     yield from _forged(texts)
+    if broken := sum("\ufffd" in text.text for text in texts):
+        yield (
+            f"{broken} of {len(texts)} texts hold characters that did not become whole as text; where ids were handed "
+            "over, the writers read them as they were written."
+        )
     starts = Counter(table.seats[start].agent for start in table.starts)
     if len(set(starts.values())) > 1 or len(starts) < min(len(table.seats), len(texts)):
         counts = ", ".join(f"{seat.agent} {starts[seat.agent]}" for seat in table.seats)

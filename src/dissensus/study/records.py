@@ -17,6 +17,7 @@ import msgspec
 
 from dissensus.agents.panel import Panel, panel_from_data
 from dissensus.decide.procedures import PROCEDURES, question_from
+from dissensus.decide.round_robin_settings import RoundRobinSettings
 from dissensus.decide.settings import VoteSettings
 from dissensus.errors import DissensusError, RecordError, RunError, ScriptError, StorageError, UsageError
 from dissensus.record.event import Event
@@ -31,7 +32,12 @@ from dissensus.study.panel_digest import digest_of, model_data
 LOST = (TransportFailure.kind, BudgetExhausted.kind)
 """Outcomes that say nothing of an agent: the call did not come about."""
 
-PROCEDURE = PROCEDURES["vote"]
+HowDecided = VoteSettings | RoundRobinSettings
+_KINDS: dict[str, tuple[str, type[HowDecided]]] = {
+    "vote": ("vote", VoteSettings),
+    "round-robin": ("round_robin", RoundRobinSettings),
+}
+"""Procedure to where its settings stand in a record's first event, and what they are."""
 
 
 def lost(ballots: Sequence[Ballot]) -> int:
@@ -91,7 +97,7 @@ class Earlier:
     unreadable: Sequence[tuple[Path, str]] = ()
 
 
-def find(place: Path, questions: Sequence[Question], settings: VoteSettings, panel: Panel, seed: int) -> Earlier:
+def find(place: Path, questions: Sequence[Question], settings: HowDecided, panel: Panel, seed: int) -> Earlier:
     """What was asked before of ``questions``, under the same settings and seed, of the same panel.
 
     A record serves one question. Of several records of one question the latest count, finished ones before others. A
@@ -101,11 +107,12 @@ def find(place: Path, questions: Sequence[Question], settings: VoteSettings, pan
     Args:
         place: a folder of records, or one record; it need not exist.
         questions: what is to be asked.
-        settings: how each vote is held.
+        settings: how each of them is decided: by a vote, or by texts written in turns.
         panel: who takes part, as its models and tools were opened.
         seed: all randomness derives from it.
     """
     how = _how(settings, panel, seed)
+    procedure = next(name for name, (_, kind) in _KINDS.items() if isinstance(settings, kind))
     places: dict[str, list[int]] = defaultdict(list)
     for number, question in enumerate(questions):
         places[_key(question, how)].append(number)
@@ -114,7 +121,7 @@ def find(place: Path, questions: Sequence[Question], settings: VoteSettings, pan
     unreadable = []
     for path in sorted(place.glob("*.db")) if place.is_dir() else [place] if place.is_file() else []:
         try:
-            run = _run_in(path)
+            run = _run_in(path, procedure)
         except DissensusError as problem:
             unreadable.append((path, problem.message))
             continue
@@ -156,18 +163,19 @@ def _began(run: _Run) -> float:
     return run.began
 
 
-def _run_in(path: Path) -> _Run | None:
-    """The run in a record; None for one that is none of a vote as this version holds it. Raises DissensusError."""
+def _run_in(path: Path, name: str) -> _Run | None:
+    """The run in a record; None if it is none of this procedure as this version holds it. Raises DissensusError."""
     with open_record(path) as store:
         events = runs.events_of(store)
     if not events:
         return None
     try:
         head = runs.head_of(events)
-        if (head.procedure, head.version) != (PROCEDURE.name, PROCEDURE.version) or head.parent is not None:
+        if (head.procedure, head.version) != (name, PROCEDURES[name].version) or head.parent is not None:
             return None
         panel = panel_from_data(head.panel)
-        settings = VoteSettings.from_data(head.settings.get("vote", {}))
+        part, kind = _KINDS[name]
+        settings = kind.from_data(head.settings.get(part, {}))
         key = _key(question_from(head.settings), _how(settings, panel, head.seed))
     except (msgspec.ValidationError, UsageError, KeyError):  # of other code, or without a panel
         return None
@@ -175,7 +183,7 @@ def _run_in(path: Path) -> _Run | None:
     return _Run(path=path, key=key, began=events[0].time, panel=panel, ended=ended, decision=decision_in(events))
 
 
-def _how(settings: VoteSettings, panel: Panel, seed: int) -> str:
+def _how(settings: HowDecided, panel: Panel, seed: int) -> str:
     data = panel.to_data()
     for seat in data["seats"]:
         seat.pop("tokenizer", None)  # it follows from the model
