@@ -65,7 +65,9 @@ class Proxied:
 def proxied(
     to: str, *, block: bool = False, log: Path | None = None, host: str = "127.0.0.1", **options: Any
 ) -> Iterator[Proxied]:
-    monitor = A2AMonitor(**{name: options.pop(name) for name in ("ttl", "wire", "on_overdue") if name in options})
+    monitor = A2AMonitor(
+        **{name: options.pop(name) for name in ("ttl", "wire", "on_overdue", "on_violation") if name in options}
+    )
     watch = A2AWatch(monitor, log)
     with monitor, contextlib.closing(watch), start_blocking_portal() as portal:
         proxy = A2AProxy(to, watch, block=block, **options)
@@ -339,8 +341,12 @@ def test_the_log_is_gone_on_with(server: Server, tmp_path: Path) -> None:
     with proxied(server.url, log=log) as proxy:
         proxy.post(request("done"))
     log.write_bytes(log.read_bytes() + b'{"at": "2026-')  # killed while it wrote
-    with proxied(server.url, block=True, log=log) as proxy:
-        assert proxy.post(request("more", ident=2, task="t1")).json()["error"]["code"] == -32004
+    told: list[str] = []
+    for number in (2, 3):
+        with proxied(server.url, block=True, log=log, on_violation=lambda found: told.append(found.id)) as proxy:
+            assert proxy.post(request("more", ident=number, task="t1")).json()["error"]["code"] == -32004
+    assert told == ["3", "5"], "what the log held is not told again"
+    assert proxy.monitor.report()["messages"] == audit_file(log).to_data()["messages"]
     assert proxy.monitor.report()["obligations"] == audit_file(log).to_data()["obligations"]
     other = tmp_path / "other"
     other.write_text("dear diary", encoding="utf-8")
@@ -438,8 +444,7 @@ def command(*arguments: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("bad", [False, True])
+@pytest.mark.parametrize(("sign", "bad"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
 def test_the_command_ends_with_a_report(server: Server, tmp_path: Path, sign: signal.Signals, bad: bool) -> None:
     log = tmp_path / "log.jsonl"
     options = ["--to", server.url, "--block", "--log", str(log), "--deadline", "1 h", "--json"]

@@ -38,6 +38,7 @@ _NOT_PASSED_ON: Final = frozenset(
     {
         "connection",
         "content-length",
+        "expect",
         "host",
         "keep-alive",
         "proxy-authenticate",
@@ -113,7 +114,7 @@ class A2AProxy:
         self._path = parts.path.rstrip("/")
         self._http = httpx2.AsyncClient(
             timeout=httpx2.Timeout(timeout, connect=min(timeout, 10.0), pool=None),
-            limits=httpx2.Limits(max_connections=None),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0),  # none that has just been closed
             trust_env=False,  # nothing between the proxy and its server
         )
 

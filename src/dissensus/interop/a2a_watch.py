@@ -38,9 +38,15 @@ class A2AMonitor(Monitor):
         super().__init__(**options)
         self._core.report.reader = READER
 
-    def name_log(self, name: str) -> None:
-        """Call the log so in the report."""
-        self._core.report.name = name
+    def go_on(self, log: LineFile) -> None:
+        """Take up what ``log`` holds, without callbacks, and name it in the report.
+
+        Raises:
+            LogError: a line cannot be read.
+        """
+        with self._lock:
+            self._core.recall(log.messages())
+            self._core.report.name = log.path
 
     def audit(self) -> AuditReport:
         """The report of an audit, once the monitor has ended."""
@@ -99,10 +105,8 @@ class A2AWatch:
         self._busy: set[tuple[str, str]] = set()
         self._file = LineFile(log, READER, b'{"at":') if log is not None else None
         if self._file is not None:
-            monitor.name_log(str(log))
             try:
-                for m in self._file.messages():
-                    monitor.see(m)
+                monitor.go_on(self._file)
             except BaseException:
                 self._file.close()
                 raise

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -148,15 +148,18 @@ class LiveCore:
                 path=record.path,
                 next_step="Give the record that the monitor wrote, or none.",
             )
-        for m in record.messages():
-            if m.line > self._line:
-                self.report.seen(m, self.monitor.see(m))
-        self._taken()
         if record.lines > self._line:
+            self.recall(m for m in record.messages() if m.line > self._line)
             self._line = record.lines
-            self._deadlines.renew()
-            if self.monitor.messages:
-                self._deadlines.passed(self.monitor.now)  # the monitor that wrote it has reported these
+
+    def recall(self, messages: Iterable[Message]) -> None:
+        """Judge messages of the past: whoever heard them has told of them, and of what became overdue meanwhile."""
+        for m in messages:
+            self.report.seen(m, self.monitor.see(m))
+        self._taken()
+        self._deadlines.renew()
+        if self.monitor.messages:
+            self._deadlines.passed(self.monitor.now)
 
     def save(self, path: str | Path) -> None:
         """Write all that is known to ``path``."""

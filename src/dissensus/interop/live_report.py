@@ -128,14 +128,14 @@ class LiveReport:
 
     def _open(self, now: float | None) -> Iterator[Obligation]:
         for owed in self._core.book.open_ones():
-            late = now is not None and owed.deadline is not None and now > owed.deadline and not owed.suspended
-            yield msgspec.structs.replace(owed, status=past_deadline(owed) if late else PENDING)
+            yield msgspec.structs.replace(owed, status=past_deadline(owed) if _late(owed, now) else PENDING)
 
     def _tally(self, now: float | None) -> Tally:
         core = self._core
-        open_now = self.open_now(now)
-        waiting = sum(owed.kind == ANSWER and not owed.outside for owed in open_now)
-        pending = sum(owed.status == PENDING for owed in open_now)
+        waiting = pending = 0
+        for owed in core.book.owed.values():
+            waiting += owed.kind == ANSWER and not owed.outside
+            pending += not _late(owed, now)
         return Tally(
             self.reader,
             messages=core.messages,
@@ -161,3 +161,7 @@ class LiveReport:
             spool.add(item)
         except StorageError as error:
             self.failed(error)
+
+
+def _late(owed: Obligation, now: float | None) -> bool:
+    return now is not None and owed.deadline is not None and now > owed.deadline and not owed.suspended

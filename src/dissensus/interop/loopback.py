@@ -14,7 +14,8 @@ import uvicorn
 
 from dissensus.errors import UsageError
 
-_GRACE_S = 2
+_GRACE_S = 1
+"""Seconds that open connections have to finish at the end."""
 
 
 def is_loopback(host: str) -> bool:
