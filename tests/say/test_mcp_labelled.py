@@ -49,10 +49,10 @@ def test_exactly_the_labels(data: Path, name: str) -> None:
     found = Audited(raw)
     assert recognise(source(raw)) is READER
     assert found.version == expected["version"]
-    fields = ("line", "verdict", "rule", "party", "level")
-    assert found.faults() == sorted(tuple(row[field] for field in fields) for row in expected["findings"])
-    fields = ("thread", "kind", "debtor", "creditor", "opened", "status", "closed")
-    assert found.owed() == sorted(tuple(row[field] for field in fields) for row in expected["obligations"])
+    faults = ("line", "verdict", "rule", "party", "level")
+    assert found.faults() == sorted(tuple(row[field] for field in faults) for row in expected["findings"])
+    owed = ("thread", "kind", "debtor", "creditor", "opened", "status", "closed")
+    assert found.owed() == sorted(tuple(row[field] for field in owed) for row in expected["obligations"])
 
 
 def test_all_examples_of_the_schema_load(data: Path) -> None:

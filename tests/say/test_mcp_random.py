@@ -74,7 +74,7 @@ IDS = st.sampled_from([0, 1, 2, "1", "e"])
 NAMES = st.sampled_from(["k1", "k2"])
 STATUSES = st.sampled_from(["working", "input_required", "completed", "failed", "cancelled", "paused"])
 VERSIONS = st.sampled_from([V06, V11, V26, "someday"])
-TASKS = st.fixed_dictionaries(
+TASKS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {"taskId": NAMES, "status": STATUSES},
     optional={
         "ttl": st.sampled_from([None, 5, 60_000]),

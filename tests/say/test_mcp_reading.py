@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from mcp_traffic import META, Audited, ask, err, greet, ok, source, task, tell, text
@@ -26,7 +27,7 @@ Traceback (most recent call last): a server writes what it likes
 """  # noqa: E501 - such a log has long lines
 
 
-def read(content: str, **options: bool) -> tuple[list[Item], list[Aside]]:
+def read(content: str, **options: Any) -> tuple[list[Item], list[Aside]]:
     asides: list[Aside] = []
     return list(READER.read(source(content), Options(aside=asides.append, **options))), asides
 

@@ -459,7 +459,8 @@ def test_an_offer_that_was_outbid_may_lapse() -> None:
     heard = listen(
         say("inform", "seller", "p", "q", content_type="start"), say("cfp", "seller", "p", "q", content=10),
         say("propose", "p", "seller"), say("accept-proposal", "seller", "p"),
-        say("cfp", "seller", "p", "q", content=20), say("propose", "q", "seller"), say("accept-proposal", "seller", "q"),
+        say("cfp", "seller", "p", "q", content=20), say("propose", "q", "seller"),
+        say("accept-proposal", "seller", "q"),
         say("inform", "seller", "p", "q", content_type="end"), say("request", "seller", "q"),
         protocol="fipa-auction-english",
     )  # fmt: skip
