@@ -1,0 +1,1 @@
+"""Corruption and lies, to measure how a panel stands them. See README.md."""
