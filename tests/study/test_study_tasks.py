@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dissensus.decide.verifiers.tracking import read_shuffle
 from dissensus.decide.verifiers.verify import VERIFIERS, verifier
+from dissensus.decide.wording import checked
 from dissensus.errors import SpecError, UsageError
 from dissensus.study.tasks.formats import FORMATS
 from dissensus.study.tasks.generated import arithmetic_chains, object_tracking
@@ -92,6 +93,10 @@ def test_aqua_is_scored_by_text(sets: Path) -> None:
     assert twins.question.options == ("69:91", "59:91", "59:90", "59:91", "69:101")
     assert twins.data["letter"] == "B"
     assert [twins.score(f"The answer is ({letter})") for letter in "ABCDE"] == [False, True, False, True, False]
+    assert twins.asked.options == ("69:91", "59:91", "59:90", "69:101")
+    assert twins.asked.gold == "59:91"
+    assert all(checked(task.asked) for task in tasks)
+    assert tasks[0].asked is tasks[0].question
     # a solution never marks another option than the right one
     assert sum(task.score(task.solution, strict=True) for task in tasks) == 78
     assert not any(task.score(f"answer: {letter}") for task in tasks for letter in "FG")

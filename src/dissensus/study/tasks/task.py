@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dissensus.answers.extraction import canonical_answer, extract, same_answer
@@ -58,8 +58,18 @@ class Task:
         return f"{self.question.text}\nOptions:\n{listed}"
 
     @property
+    def asked(self) -> Question:
+        """The question as procedures can put it: of options with equal texts only the first is left."""
+        if self.distinct:
+            return self.question
+        kept: dict[str, str] = {}
+        for option in self.question.options:
+            kept.setdefault(normal(option), option)
+        return replace(self.question, options=tuple(kept.values()))
+
+    @property
     def distinct(self) -> bool:
-        """Whether no two options have the same text: what procedures that vote by option need."""
+        """Whether no two options have the same text."""
         return len({normal(option) for option in self.question.options}) == len(self.question.options)
 
     def canonical(self, answer: str) -> str | None:
