@@ -13,7 +13,6 @@ from dissensus.errors import UsageError
 
 if TYPE_CHECKING:
     from dissensus.interop.message_logs import AuditReport, AuditSettings
-    from dissensus.say.message import Message
 
 FOUND = 1
 """Exit status: the audit ran and found violations."""
@@ -59,6 +58,14 @@ def _list_formats(ctx: click.Context, _param: click.Parameter, value: bool) -> N
     help="YAML that says who may order whom: director: [intern].",
 )  # fmt: skip
 @click.option("--patterns", metavar="FILE|default", help="Tag prose by the patterns of this YAML file.")
+@click.option(
+    "--tagger", metavar="MODEL",
+    help="Have a model guess what untagged prose does: a reference as for decide --model, or PANEL.yaml#NAME.",
+)  # fmt: skip
+@click.option(
+    "--tagger-threshold", type=click.FloatRange(0, 1), metavar="P",
+    help="Apply the model's tags of this confidence and more.  [default: 0.5]",
+)  # fmt: skip
 @click.option("--wire-version", metavar="V", help="Version of A2A or MCP.  [default: told from the log]")
 @click.option("--complete", is_flag=True, help="The log lacks nothing: what refers to something unseen is wrong.")
 @click.option("--lenient", is_flag=True, help="Count and skip what cannot be read.")
@@ -81,6 +88,8 @@ def audit(
     closed: bool,
     authority: Path | None,
     patterns: str | None,
+    tagger: str | None,
+    tagger_threshold: float | None,
     wire_version: str | None,
     complete: bool,
     lenient: bool,
@@ -102,6 +111,8 @@ def audit(
     """  # noqa: D301 - click reads the control character
     from dissensus.interop.message_logs import AuditSettings, audit_file
 
+    if tagger is None and tagger_threshold is not None:
+        raise UsageError("--tagger-threshold says how sure a model has to be.", next_step="Name one with --tagger.")
     settings = AuditSettings(
         format=format_,
         protocol=protocols[0] if protocols else None,
@@ -117,7 +128,9 @@ def audit(
             **({"version": wire_version} if wire_version else {}),
             **({"complete": True} if complete else {}),
         },
-        tagger=None if patterns is None else _tagger(patterns),
+        patterns=patterns,
+        tagger=tagger,
+        **({} if tagger_threshold is None else {"tagger_threshold": tagger_threshold}),
     )
     report = _audited(log, settings, audit_file)
     if plots is not None:
@@ -142,7 +155,7 @@ def audit(
 
 
 def _audited(log: str, settings: AuditSettings, audit_file: Callable[..., AuditReport]) -> AuditReport:
-    """Run the audit; on a terminal, count messages once it takes more than two seconds."""
+    """Run the audit; on a terminal, count messages once it takes more than two seconds, or a model is asked."""
     if not sys.stderr.isatty():
         return audit_file(log, settings)
     import time
@@ -153,10 +166,10 @@ def _audited(log: str, settings: AuditSettings, audit_file: Callable[..., AuditR
     begun = time.monotonic()
     columns = (SpinnerColumn(), TextColumn("{task.fields[seen]:,} messages"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=False) as bar:
-        task = bar.add_task("audit", total=None, seen=0, visible=False)
+        task = bar.add_task("audit", total=None, seen=0, visible=settings.tagger is not None)
 
         def seen(count: int) -> None:
-            if time.monotonic() - begun > 2:
+            if settings.tagger is not None or time.monotonic() - begun > 2:
                 bar.update(task, seen=count, visible=True)
 
         return audit_file(log, settings, progress=seen)
@@ -178,12 +191,6 @@ def read_authority(path: Path) -> dict[str, tuple[str, ...]]:
             raise spec.wrong((name,), f"{name!r} needs a list of the agents that it may order.")
         found[name] = tuple(names)
     return found
-
-
-def _tagger(patterns: str) -> Callable[[Message], Message]:
-    from dissensus.say.readers.patterns import default_patterns, read_patterns
-
-    return (default_patterns() if patterns == "default" else read_patterns(patterns)).tag
 
 
 def _span(text: str) -> float:

@@ -23,6 +23,7 @@ from dissensus.say.verdicts import (
 
 if TYPE_CHECKING:
     from dissensus.interop.message_logs import AuditReport
+    from dissensus.interop.model_tagger import Tagged
 
 MOST_THREADS: Final = 60
 """Threads up to which all are shown; of more, only those where something is open or went wrong."""
@@ -49,9 +50,10 @@ def text_lines(report: AuditReport, *, everything: bool = False) -> Iterator[str
         (_name(key, threads), *_row(owed)) for key, owed in list(shown.items())[: None if everything else MOST_LINES]
     ]
     first = max((len(row[0]) for row in rows), default=0) + 2
+    second = max(_WIDTH, *(len(row[1]) + 2 for row in rows)) if rows else _WIDTH
     third = max((len(row[2]) for row in rows), default=0) + 4
     for thread, status, parties, detail in rows:
-        yield f"{thread:<{first}}{status:<{_WIDTH}}{parties:<{third}}{detail}".rstrip()
+        yield f"{thread:<{first}}{status:<{second}}{parties:<{third}}{detail}".rstrip()
     if (left := len(threads) - len(rows)) > 0:
         what = "threads in which nothing is open" if len(rows) == len(shown) else "threads"
         yield f"… {left:,} more {what} (--all shows them)"
@@ -163,6 +165,8 @@ def _rest(report: AuditReport) -> Iterator[str]:
     if tally.tagged != tally.messages or set(tally.sources) - {"field"}:
         by = ", ".join(f"{count:,} by {source}" for source, count in tally.sources.most_common())
         yield f"tagged {tally.tagged:,} of {tally.messages:,}" + (f": {by}" if by else "")
+    if report.tagger is not None:
+        yield _tagger(report.tagger)
     if tally.asides:
         yield "not messages: " + ", ".join(f"{count:,} {kind}" for kind, count in tally.asides.most_common())
     if tally.backwards:
@@ -175,6 +179,14 @@ def _rest(report: AuditReport) -> Iterator[str]:
     if told:
         yield "What this log cannot tell:"
         yield from (f"- {sentence}" for sentence in told)
+
+
+def _tagger(made: Tagged) -> str:
+    told = f"model {clean(made.model)}: tagged {made.tagged:,} of {made.shown:,} shown, {_number(made.calls, 'call')}"
+    if made.failed_calls:
+        causes = ", ".join(f"{count:,} {cause}" for cause, count in made.failures.most_common())
+        told += f", {made.failed_calls:,} failed ({causes}), {made.not_shown:,} not judged"
+    return told
 
 
 def _number(count: int, noun: str) -> str:

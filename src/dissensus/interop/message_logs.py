@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from dissensus.errors import LogError
 from dissensus.interop.record_log import record_from_bytes, record_source
 from dissensus.interop.spool import Spool
 from dissensus.say.audit import Tally, run
-from dissensus.say.message import Message
 from dissensus.say.monitor import Monitor
 from dissensus.say.protocol import FIPA, Protocol
 from dissensus.say.readers.base import Options, Reader, Source
+from dissensus.say.readers.patterns import Patterns, read_patterns
 from dissensus.say.readers.record import PLATFORMS, EventSource
 from dissensus.say.readers.registry import reader_named, recognise
 from dissensus.say.verdicts import Finding, Obligation
+
+if TYPE_CHECKING:
+    from dissensus.agents.model import Model
+    from dissensus.interop.model_tagger import ModelTagger, Tagged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +44,10 @@ class AuditSettings:
         closed: whether the conversations are known to be over.
         lenient: count and skip what cannot be read.
         extra: settings of single readers and trackers: ``version``, ``complete``, ``followup``.
-        tagger: tries to tag a message that carries no act.
+        patterns: a pattern file that tags prose; ``default`` is the shipped one for English.
+        tagger: a model that tags what carries no act and fits no pattern: a reference as ``decide --model`` takes it,
+            ``PANEL_FILE#NAME``, or an open model.
+        tagger_threshold: confidence from which a model's tag is applied, from 0 to 1.
     """
 
     format: str | None = None
@@ -53,7 +61,9 @@ class AuditSettings:
     closed: bool = False
     lenient: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
-    tagger: Callable[[Message], Message] | None = None
+    patterns: str | Path | None = None
+    tagger: str | Model | None = None
+    tagger_threshold: float = 0.5
 
 
 @dataclass(slots=True)
@@ -66,6 +76,7 @@ class AuditReport:
     findings: Spool[Finding]
     obligations: Spool[Obligation]
     protocols: tuple[str, ...] = ()
+    tagger: Tagged | None = None
 
     def head(self) -> dict[str, Any]:
         """The report as JSON data, without the two lists that may be long."""
@@ -78,6 +89,7 @@ class AuditReport:
             "as_of": iso(tally.as_of),
             "counts": tally.counts(),
             "tagged_by": dict(sorted(tally.sources.items())),
+            "tagger": self.tagger.to_data() if self.tagger is not None else None,
             "asides": dict(sorted(tally.asides.items())),
             "untagged": tally.untagged,
             "skipped": {
@@ -102,7 +114,7 @@ def audit(path: str | Path, *, progress: Callable[[int], Any] | None = None, **h
 
     Args:
         path: a file of messages of any format that ``dissensus audit --formats`` lists, or a record of a run.
-        progress: called with the number of messages read, every few thousand.
+        progress: called with the number of messages read, every few thousand; with a ``tagger`` more often.
         how: the fields of :class:`AuditSettings`: ``format``, ``protocol``, ``as_of``, ``lenient`` …
 
     Returns:
@@ -110,7 +122,8 @@ def audit(path: str | Path, *, progress: Callable[[int], Any] | None = None, **h
 
     Raises:
         LogError: it cannot be opened, is none of the formats, or has a line that cannot be read.
-        SpecError: a protocol file is wrong.
+        SpecError: a protocol file or a pattern file is wrong.
+        ModelNotFound: the tagger is not there.
         RecordDamaged: it is a record of a run that has been tampered with.
     """
     return audit_file(path, AuditSettings(**how), progress=progress)
@@ -126,6 +139,7 @@ def audit_file(
         SpecError: a protocol file is wrong.
     """
     settings = settings or AuditSettings()
+    patterns = None if settings.patterns is None else read_patterns(settings.patterns)  # one serves one log
     source = open_source(path)
     reader = reader_named(settings.format) if settings.format else recognise(source)
     findings, obligations = Spool(Finding), Spool(Obligation)
@@ -133,21 +147,38 @@ def audit_file(
     as_of = settings.as_of
     if as_of is None and isinstance(source, EventSource):
         as_of = source.ended()
-    tally = run(
-        source,
-        reader,
-        monitor,
-        Options(
-            lenient=settings.lenient,
-            protocol=monitor.default if settings.protocol is not None else None,
-            extra=settings.extra,
-        ),
-        as_of=as_of,
-        closed=settings.closed,
-        tagger=settings.tagger,
-        progress=progress,
-    )
-    return AuditReport(str(path), settings, tally, findings, obligations, monitor.followed())
+    with _tagger(settings, patterns) as tagger:
+        tally = run(
+            source,
+            reader,
+            monitor,
+            Options(
+                lenient=settings.lenient,
+                protocol=monitor.default if settings.protocol is not None else None,
+                extra=settings.extra,
+            ),
+            as_of=as_of,
+            closed=settings.closed,
+            tagger=patterns.tag if patterns is not None and tagger is None else None,
+            through=None if tagger is None else tagger.through,
+            progress=progress,
+        )
+    made = None if tagger is None else tagger.done
+    if made is not None:
+        tally.notes = tuple(made.cannot_tell())
+    return AuditReport(str(path), settings, tally, findings, obligations, monitor.followed(), made)
+
+
+@contextmanager
+def _tagger(settings: AuditSettings, patterns: Patterns | None) -> Iterator[ModelTagger | None]:
+    """The model that tags, open; None if none is to."""
+    if settings.tagger is None:
+        yield None
+        return
+    from dissensus.interop.model_tagger import open_tagger
+
+    with open_tagger(settings.tagger, patterns=patterns, at_least=settings.tagger_threshold) as tagger:
+        yield tagger
 
 
 def monitor_for(

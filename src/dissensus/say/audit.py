@@ -10,7 +10,7 @@ from typing import Any, Final
 from dissensus.errors import LogError
 from dissensus.say.message import Message
 from dissensus.say.monitor import Monitor
-from dissensus.say.readers.base import Options, Reader, Skipped, Source
+from dissensus.say.readers.base import Item, Options, Reader, Skipped, Source
 from dissensus.say.verdicts import PENDING, UNTAGGED
 
 _MOST_SKIPPED: Final = 1_000
@@ -27,7 +27,7 @@ class Tally:
         asides: entries that are no messages, by kind.
         untagged: first ids of messages without an act.
         skipped: lines that could not be read (the first thousand), and how many there are.
-        stopped: where reading ended before the log did.
+        notes: what else this log cannot tell, in whole sentences, from whoever tagged it.
     """
 
     reader: Reader
@@ -49,6 +49,7 @@ class Tally:
     backwards_at: tuple[str, ...] = ()
     as_of: float | None = None
     inferred: bool = False
+    notes: tuple[str, ...] = ()
 
     def counts(self) -> dict[str, int]:
         """The counts that every report shows."""
@@ -74,6 +75,7 @@ class Tally:
             yield "Some acts were only inferred: `answered` says that something came back, not that it was delivered."
         if self.skipped_count:
             yield f"{self.skipped_count:,} lines could not be read: what was open there may have been closed."
+        yield from self.notes
 
 
 def run(
@@ -85,6 +87,7 @@ def run(
     as_of: float | None = None,
     closed: bool = False,
     tagger: Callable[[Message], Message] | None = None,
+    through: Callable[[Iterator[Item]], Iterator[Item]] | None = None,
     progress: Callable[[int], Any] | None = None,
 ) -> Tally:
     """Read ``source`` to its end, judge every message, and close the book.
@@ -96,8 +99,9 @@ def run(
         options: how it is read.
         as_of: time by which deadlines are judged; the latest in the log if not given.
         closed: whether the conversations are known to be over.
-        tagger: tries to tag a message that carries no act.
-        progress: called with the line or number of messages, every few thousand messages.
+        tagger: is shown every message, and tries to tag those that carry no act.
+        through: what all that is read goes through first, in order: a tagger that looks at several messages at once.
+        progress: called with the number of messages, every few thousand; after each if they go ``through`` something.
 
     Raises:
         LogError: a line cannot be read or cannot be judged, and reading is not lenient.
@@ -112,12 +116,14 @@ def run(
     options = Options(lenient=options.lenient, protocol=options.protocol, extra=options.extra, aside=aside)
     sources: dict[str, int] = {}
     see = monitor.see
-    for item in reader.read(source, options):
+    every = 0xFFF if through is None else 0
+    read = reader.read(source, options)
+    for item in read if through is None else through(read):
         if isinstance(item, Skipped):
             _skip(tally, item)
             continue
         m = item
-        if m.act is None and tagger is not None and m.wire is None:
+        if tagger is not None and m.wire is None:
             m = tagger(m)
         try:
             verdict = see(m)
@@ -131,7 +137,7 @@ def run(
                 tally.untagged.append(m.id)
         else:
             sources[m.tag_source] = sources.get(m.tag_source, 0) + 1
-        if progress is not None and not monitor.messages & 0xFFF:
+        if progress is not None and not monitor.messages & every:
             progress(monitor.messages)
     unreadable = (tally.last_unreadable,) if tally.last_unreadable else ()
     monitor.finish(as_of, closed=closed, unreadable=unreadable)

@@ -78,23 +78,29 @@ class Patterns:
         text = seen_of(message.content)
         return next((rule for rule in self.rules if rule.fits(message, text)), None)
 
-    def tag(self, message: Message) -> Message:
-        """The message with an act, a thread and an addressee; itself if it has an act, none fits, or it has no place.
-
-        Give it all messages of a log, in order: those that carry an act tell it who was asked.
-        """
+    def marked(self, message: Message) -> Message:
+        """The message with the act of the first rule that fits, and no place yet; itself if none does."""
         rule = self.rule_for(message)
         if rule is None:
-            self._threads.note(message)
             return message
-        tagged = msgspec.structs.replace(
+        return msgspec.structs.replace(
             message,
             act=rule.act,
             content_type=message.content_type or rule.content_type,
             tag_source=PATTERN,
             tag_confidence=rule.confidence,
         )
-        return self._threads.placed(tagged, seen_of(message.content)) or message
+
+    def tag(self, message: Message) -> Message:
+        """The message with an act, a thread and an addressee; itself if it has an act, none fits, or it has no place.
+
+        Give it all messages of a log, in order: those that carry an act tell it who was asked.
+        """
+        marked = self.marked(message)
+        if marked is message:
+            self._threads.note(message)
+            return message
+        return self._threads.placed(marked, seen_of(message.content)) or message
 
 
 def seen_of(content: Any) -> str:
