@@ -14,6 +14,7 @@ import click
 from dissensus.errors import DissensusError
 
 COMMANDS = {
+    "attacks": "dissensus.cli.attacks:attacks",
     "audit": "dissensus.cli.audit:audit",
     "calibrate": "dissensus.cli.calibrate:calibrate",
     "contract": "dissensus.cli.contract:contract",
@@ -24,13 +25,16 @@ COMMANDS = {
     "measure": "dissensus.cli.measure:measure",
     "model": "dissensus.cli.model:model",
     "protocol": "dissensus.cli.protocol:protocol",
+    "proxy": "dissensus.cli.proxy:proxy",
     "record": "dissensus.cli.record:record",
     "replay": "dissensus.cli.runs:replay",
     "resume": "dissensus.cli.runs:resume",
+    "round-robin": "dissensus.cli.round_robin:round_robin",
 }
 """Name of a command to ``module:attribute``."""
 
 HELP = {
+    "attacks": "Show the attacks that a study can make on your own panel.",
     "audit": "Say who owes what in a log of messages.",
     "calibrate": "Measure a panel on labelled questions and keep its profile.",
     "contract": "Put a task out to tender, and say who holds it.",
@@ -41,9 +45,11 @@ HELP = {
     "measure": "Say from a table of answers what agreement is worth.",
     "model": "List, install and find local models.",
     "protocol": "Show, check and draw protocols of messages.",
+    "proxy": "Judge the messages that pass between agents, and stop illegal ones.",
     "record": "Verify, show, export and import records.",
     "replay": "Recompute a record's decision without any model.",
     "resume": "Finish an interrupted run.",
+    "round-robin": "Plan and understand one answer written in turns.",
 }
 """The line of each command in ``--help``, so that help imports none of them."""
 
