@@ -68,7 +68,7 @@ class Handler(BaseHTTPRequestHandler):
         self.server.headers.append(dict(self.headers))
         try:
             rpc = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             self.reply(200, "application/json", b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32700}}')
             return
         if isinstance(rpc, list) or "method" not in rpc:
@@ -104,6 +104,15 @@ class Handler(BaseHTTPRequestHandler):
             )
         elif "tream" in rpc["method"]:
             self.stream(ident, task, says, old=old)
+        elif says == "bad json":
+            self.reply(200, "application/json", b'{"jsonrpc": ')
+        elif says == "short":
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", "100")
+            self.end_headers()
+            self.wfile.write(b"{")
+            self.close_connection = True
         elif says == "other id":
             self.json("other", whole(task, "completed", old=old, artifact="x"))
         else:

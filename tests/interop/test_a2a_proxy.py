@@ -154,6 +154,16 @@ def test_an_answer_of_http_alone(server: Server, tmp_path: Path) -> None:
     assert audit_file(log).to_data()["counts"]["unanswered"] == 1
 
 
+def test_what_is_no_json_passes_unread(server: Server) -> None:
+    with proxied(server.url, block=True) as proxy:
+        assert proxy.post(request("bad json")).content == server.sent[-1]
+        server.sent.clear()
+        got = proxy.post(request("no json", ident=2, stream=True), EVENTS).content
+        assert got == b"".join(server.sent)
+        assert b"data: hello" in got
+    assert proxy.watch.counts == {"unread": 2}
+
+
 # --- what is not legal
 
 
@@ -254,6 +264,28 @@ def test_a_server_that_dies_within_a_stream(server: Server, tmp_path: Path) -> N
     assert proxy.watch.counts == {"failed": 1}
     assert "broke off" in json.loads(log.read_bytes().splitlines()[2])["why"]
     assert audit_file(log).tally.pending == 1
+
+
+def test_a_server_that_breaks_off_its_answer(server: Server) -> None:
+    with proxied(server.url) as proxy:
+        answer = proxy.post(request("short"))
+        assert (answer.status_code, answer.json()["error"]["code"]) == (502, -32603)
+        assert proxy.monitor.open() == []
+    assert proxy.watch.counts == {"failed": 1}
+
+
+def test_a_log_whose_disk_is_full_holds_up_nothing(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with proxied(server.url, log=tmp_path / "log.jsonl") as proxy:
+        proxy.post(request("done"))
+        assert proxy.watch._file is not None
+        full = Path("/dev/full").open("ab", buffering=0)  # noqa: SIM115 - the log closes it
+        proxy.watch._file._file.close()
+        monkeypatch.setattr(proxy.watch._file, "_file", full)
+        assert proxy.post(request("done", ident=2)).status_code == 200
+        assert proxy.monitor.counts["messages"] == 4
+    assert proxy.watch.counts == {"log failures": 1}
 
 
 def test_a_server_that_is_not_there() -> None:
@@ -361,6 +393,17 @@ def test_what_is_owed_too_long_is_overdue(server: Server) -> None:
         (owed,) = proxy.monitor.open()
         proxy.monitor.check((owed.opened_at or 0) + 3601)
     assert late == ["performance"]
+
+
+@pytest.mark.parametrize("block", [False, True])
+def test_what_is_nested_deep_breaks_nothing(server: Server, tmp_path: Path, block: bool) -> None:
+    log = tmp_path / "log.jsonl"
+    with proxied(server.url, block=block, log=log) as proxy:
+        for depth in (*range(100, 1_100, 50), 100_000):
+            body = request("done", ident=depth)[:-1] + b', "x": ' + b"[" * depth + b"]" * depth + b"}"
+            assert proxy.post(body).status_code < 500
+        assert proxy.post(request("done")).status_code == 200
+    assert audit_file(log).tally.violations == proxy.monitor.counts["violations"]
 
 
 # --- this machine only

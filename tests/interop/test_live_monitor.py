@@ -237,6 +237,44 @@ def test_deadlines_are_named_as_if_all_were_looked_at_each_time(steps: list[tupl
     assert sorted(told) == sorted(expected)
 
 
+def test_what_is_closed_is_not_held_on_to() -> None:
+    book = Book()
+    deadlines = Deadlines(book)
+    book.on_closed = deadlines.closed
+    for seq in range(1, 5_000):
+        book.seq = seq
+        m = Message(id=f"{seq}", sender="a", receivers=("b",), at=0.0, reply_by=1e6)
+        owed = book.open(m, PERFORMANCE, "b", "a", thread=f"t{seq}")
+        deadlines.opened(seq)
+        assert len(deadlines._heap) <= 2 * len(book) + 1_000
+        if seq % 10:
+            book.close(owed, m)
+    assert len(deadlines.passed(1e6 + 1)) == 499
+
+
+def test_content_of_any_kind(tmp_path: Path) -> None:
+    class Rude:
+        def __repr__(self) -> str:
+            raise RuntimeError("no")
+
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    record = tmp_path / "record.jsonl"
+    with dissensus.Monitor(record=record) as monitor:
+        for content in ("half a pair: \ud83d", {1: {2, 3}}, object(), float("nan"), b"raw", Path("x"), {"a": "\ud83d"}):
+            assert monitor.tell(None, sender="a", to="b", content=content) == "untagged"
+        for content in (deep, Rude(), [Rude()]):
+            assert monitor.tell(None, sender="a", to="b", content=content) == "untagged"
+        for depth in range(150, 1_100, 7):
+            deep = []
+            for _ in range(depth):
+                deep = [deep]
+            monitor.tell(None, sender="a", to="b", content=deep)
+        told = monitor.counts["messages"]
+    assert audit_file(record).tally.messages == told
+
+
 def test_a_promise_bound_by_a_later_message_of_a2a() -> None:
     def unit(rpc: dict[str, Any], at: float, sender: str, to: str) -> Message:
         return Message(id=f"{at}", sender=sender, receivers=(to,), act="inform", protocol="a2a", at=at, wire=rpc)

@@ -162,7 +162,11 @@ class A2AWatch:
         if self._file is None:
             return
         try:
-            self._file.write(_encode(data))
+            line = _encode(data)
+        except RecursionError:  # as deep as can be read, and one deeper in its envelope
+            line = _encode({key: data[key] for key in ("at", "dir")} | {"why": "It is nested too deep to be written."})
+        try:
+            self._file.write(line)
         except StorageError as error:  # the traffic goes on
             _log.error("%s The log ends here.", error.message)
             self.counts["log failures"] += 1

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from dissensus.errors import LogError, UsageError
 from dissensus.say.message import Message
 from dissensus.say.readers.own import message_of
+
+_LONGEST: Final = 10_000
+"""Characters that are kept of what is no JSON data."""
 
 
 def complete(
@@ -65,7 +68,14 @@ def plain_json(value: Any) -> Any:
             return value.encode("utf-8", "backslashreplace").decode()
         return value
     try:
-        raw = msgspec.json.encode(value, enc_hook=repr)
-    except (TypeError, ValueError, RecursionError):
-        raw = msgspec.json.encode(repr(value).encode("utf-8", "backslashreplace").decode()[:10_000])
-    return msgspec.json.decode(raw)
+        # nested twice, so that what is as deep as can be written still can be in the line of a record
+        return msgspec.json.decode(msgspec.json.encode([[value]], enc_hook=_described))[0][0]
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):  # half a pair of surrogates, or too deep
+        return _described(value).encode("utf-8", "backslashreplace").decode()[:_LONGEST]
+
+
+def _described(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001 - whatever an object does when it is asked, the system that is watched goes on
+        return f"<{type(value).__name__}>"
