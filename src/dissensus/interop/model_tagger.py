@@ -104,13 +104,15 @@ class Tagged:
     def cannot_tell(self) -> Iterator[str]:
         """What is not known for sure because of it, in whole sentences."""
         if self.tagged:
+            acts = "1 act is a guess" if self.tagged == 1 else f"{self.tagged:,} acts are guesses"
             yield (
-                f"{self.tagged:,} acts are guesses of the model {self.model}: what they open may not be owed, and what "
-                "they close may still be open."
+                f"{acts} of the model {self.model}: what such an act opens may not be owed, and what it closes may "
+                "still be open."
             )
         if self.not_shown:
+            many = "1 message" if self.not_shown == 1 else f"{self.not_shown:,} messages"
             why = "calls to it failed" + (", and it was then asked no more" if self.gave_up else "")
-            yield f"{self.not_shown:,} messages without an act were not judged by the model, because {why}."
+            yield f"{many} without an act could not be judged by the model {self.model}, because {why}."
 
 
 class ModelTagger:
