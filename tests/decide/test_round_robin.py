@@ -125,6 +125,8 @@ def test_the_ledger_counted_from_turns_is_the_closed_form(
         assert counted == planned.to_data()
         assert sum(one["computed"] for one in by_agent.values()) == planned.computed
     assert decision.ledger["measured"]["decoded"] == texts * length
+    shared = plan(n, k, length, said, starts=[text.start for text in decision.texts], shared=True)
+    assert decision.ledger["shared_prompts"]["exact"] == shared.to_data()
 
 
 # --- the same text at every K
@@ -135,18 +137,17 @@ def test_the_ledger_counted_from_turns_is_the_closed_form(
     text=st.text(alphabet="ab cé€.\n7😀", min_size=1, max_size=60), tokenizer=st.sampled_from(sorted(TOKENIZERS)),
     k=st.integers(1, 300), n=st.integers(1, 5),
     boundary=st.sampled_from(["none", "utf8", "word-number", "sentence", "line"]), delta=st.integers(0, 12),
+    unit=st.sampled_from(["writer", "ruler"]),
 )  # fmt: skip
 def test_honest_writers_give_the_same_tokens_at_every_k(
-    *, text: str, tokenizer: str, k: int, n: int, boundary: Any, delta: int
+    *, text: str, tokenizer: str, k: int, n: int, boundary: Any, delta: int, unit: Any
 ) -> None:
-    def written(n: int, k: int, boundary: Any = "none") -> Any:
+    def written(n: int, k: int, **more: Any) -> Any:
         models = {name: Scripted(text, tokenizer=TOKENIZERS[tokenizer]) for name in NAMES}
-        decision = played(
-            models, seats(n), rr(k=k, length=400, boundary=boundary, delta=delta, temperature=0.0, max_turns=5000)
-        )
-        return decision.texts[0]
+        how = rr(k=k, length=400, delta=delta, temperature=0.0, max_turns=5000, **more)
+        return played(models, seats(n), how).texts[0]
 
-    alone, together = written(1, 400), written(n, k, boundary)
+    alone, together = written(1, 400, boundary="none"), written(n, k, boundary=boundary, unit=unit)
     assert together.ids == alone.ids == TOKENIZERS[tokenizer].ids(TOKENIZERS[tokenizer].split(text))
     assert together.text == alone.text == text
     assert together.end == "eos"

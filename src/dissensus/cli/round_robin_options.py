@@ -143,18 +143,19 @@ def refuse_mixed(flags: Mapping[str, Any], context: click.Context) -> None:
     """Raise UsageError for an option that was typed and that the chosen procedure does not have."""
     from click.core import ParameterSource
 
+    def first_typed(names: Mapping[str, str]) -> str:
+        typed = (names[name] for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE)
+        return next(typed, "")
+
     if flags["procedure"] == "vote":
-        ours = [*_SETTINGS, "quoted"]
-        typed = [name for name in ours if flags[name] is not None] + (["with"] if flags["others"] else [])
-        if typed:
+        ours = {name: f"--{name.replace('_', '-')}" for name in (*_SETTINGS, "quoted")} | {"others": "--with"}
+        if option := first_typed(ours):
             raise UsageError(
-                f"--{typed[0].replace('_', '-')} belongs to texts written in turns, and this is a vote.",
+                f"{option} belongs to texts written in turns, and this is a vote.",
                 next_step="Add --procedure round-robin, or leave it out.",
             )
-        return
-    for name, option in VOTE_ONLY.items():
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise UsageError(f"{option} belongs to a vote, and this is a round-robin.", next_step="Leave it out.")
+    elif option := first_typed(VOTE_ONLY):
+        raise UsageError(f"{option} belongs to a vote, and this is a round-robin.", next_step="Leave it out.")
 
 
 def _value(text: str) -> Any:

@@ -262,8 +262,9 @@ class _Page:
         marks = marks_in(chunk, self.raw, settings.control_marks)
         if means != "ids" and marks:
             chunk, marks = without_marks(chunk, self.raw, settings.control_marks)
-        full = chunk.tokens
-        chunk = bounded(chunk, self.raw, settings, ended=ended, left=left)
+        whole = chunk
+        chunk = bounded(whole, self.raw, settings, ended=ended, left=left)
+        ended = ended and len(chunk.raw) == len(whole.raw)  # an end that was cut off is not seen
         self._last = chunk
         self.raw += chunk.raw
         self.ids += chunk.ids or ()
@@ -274,13 +275,13 @@ class _Page:
         numbers = outcome.logprobs if isinstance(outcome, Extended) else None
         decoded = turn.decoded
         if decoded is None and means == "ids":
-            decoded = came + ended  # the back end does not say; what came back was sampled at least
+            decoded = came + (outcome.finish == "stop")  # nobody says; what came back was sampled at least
         return replace(
             turn,
             added=added,
-            finish="eos" if ended else "length" if outcome.finish == "length" else "other",
+            finish="eos" if ended else "other" if outcome.finish not in ("length", "stop") else "length",
             kept=chunk.tokens,
-            trimmed=full - chunk.tokens,
+            trimmed=whole.tokens - chunk.tokens,
             dropped=dropped + (outcome.dropped if isinstance(outcome, Extended) else 0),
             marks=marks,
             decoded=decoded,

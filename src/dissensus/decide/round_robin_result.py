@@ -188,8 +188,8 @@ def by_agent(texts: Sequence[Text], seats: Sequence[str]) -> dict[str, dict[str,
 def ledger_of(texts: Sequence[Text], seats: Sequence[str]) -> dict[str, Any]:
     """Tokens of all turns: as the back ends tell them, and as they follow from the turns for each kind of cache.
 
-    ``counted`` only if every turn tells its prompt and what was sampled, in tokens of one tokenizer. ``unknown`` is the
-    number of turns that did not tell what they took.
+    ``counted``, and the same with each prompt read once for all texts, only if every turn tells its prompt and what was
+    sampled, in tokens of one tokenizer. ``unknown`` is the number of turns that did not tell what they took.
     """
     turns = [turn for text in texts for turn in text.turns]
     measured = {
@@ -200,6 +200,7 @@ def ledger_of(texts: Sequence[Text], seats: Sequence[str]) -> dict[str, Any]:
     unknown = sum(turn.decoded is None for turn in turns)
     not_split = sum(turn.computed is None for turn in turns)
     counted: dict[str, Any] | None = None
+    shared: dict[str, Any] | None = None
     if all(turn.prompt and turn.decoded is not None and turn.fidelity == "token_exact" for turn in done):
         spoken = [
             Spoken(
@@ -217,8 +218,14 @@ def ledger_of(texts: Sequence[Text], seats: Sequence[str]) -> dict[str, Any]:
             ledgers = count(spoken, block=block)
             own = {seats[seat]: one.to_data() for seat, one in sorted(ledgers.items())}
             counted[name] = {**total(ledgers.values()).to_data(), "by_agent": own}
+        shared = {
+            name: total(count(spoken, block=block, shared=True).values()).to_data()
+            for name, block in CACHES.items()
+            if block
+        }
     return {
         "measured": {**measured, "unknown": unknown, "cache_unknown": not_split},
         "counted": counted,
+        "shared_prompts": shared,
         "kept": sum(turn.kept for turn in turns),
     }
