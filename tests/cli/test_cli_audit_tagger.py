@@ -48,7 +48,7 @@ def test_the_report_says_which_model_tagged_how_many(talk: str) -> None:
         "said:1  OPEN        ben owes ada    agreed at #2, nothing since (no deadline)\n"
         "1 open commitment, 0 violations, 0 unanswered requests, 3 messages, 1 thread\n"
         "tagged 2 of 3: 2 by model\n"
-        "model scripted: tagged 2 of 3 shown, 1 call\n"
+        "model scripted: tagged 2 of 3 shown (1 no act), 1 call\n"
         "What this log cannot tell:\n"
         "- 1 of 3 messages carry no act: what they ask, promise or answer is not seen.\n"
         "- 2 acts are guesses of the model scripted: what such an act opens may not be owed, and what it closes may "

@@ -182,7 +182,16 @@ def _rest(report: AuditReport) -> Iterator[str]:
 
 
 def _tagger(made: Tagged) -> str:
-    told = f"model {clean(made.model)}: tagged {made.tagged:,} of {made.shown:,} shown, {_number(made.calls, 'call')}"
+    rest = (
+        (made.none, "no act"),
+        (made.unsure, "not sure enough"),
+        (made.unclear, "unclear"),
+        (made.no_place, "without a place"),
+    )
+    told = f"model {clean(made.model)}: tagged {made.tagged:,} of {made.shown:,} shown"
+    if others := ", ".join(f"{count:,} {what}" for count, what in rest if count):
+        told += f" ({others})"
+    told += f", {_number(made.calls, 'call')}"
     if made.failed_calls:
         causes = ", ".join(f"{count:,} {cause}" for cause, count in made.failures.most_common())
         told += f", {made.failed_calls:,} failed ({causes}), {made.not_shown:,} not judged"
