@@ -12,6 +12,7 @@ The monitor and the trackers of wire protocols all write here, so that deadlines
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from dissensus.say.message import DECLARED, Message
 from dissensus.say.verdicts import (
@@ -19,6 +20,7 @@ from dissensus.say.verdicts import (
     ANSWERED,
     EXPIRED,
     FULFILLED,
+    MOOT,
     PENDING,
     PROMISES,
     UNKNOWN,
@@ -27,6 +29,10 @@ from dissensus.say.verdicts import (
 )
 
 OnClosed = Callable[[Obligation], None]
+
+NEVER: Final = float("inf")
+"""In place of a protocol's seconds: no deadline runs, whatever message or policy say. What it opens waits for a
+condition that no message shows, or stands until it is cancelled."""
 
 
 class Book:
@@ -96,6 +102,8 @@ class Book:
         )
         if kind == ANSWER and not m.outside:
             self.requests += 1
+        if by is NEVER:
+            owed.conditional = True
         self.owed[id(owed)] = owed
         return owed
 
@@ -106,7 +114,7 @@ class Book:
         cancelled) after the deadline too. ``fulfilled`` becomes ``answered`` where the act of ``m`` was only inferred.
         """
         late = owed.deadline is not None and m.at is not None and m.at > owed.deadline
-        if late and owed.deadline is not None and m.at is not None and reason != "moot":
+        if late and owed.deadline is not None and m.at is not None and reason != MOOT:
             owed.late_by_s = m.at - owed.deadline
             status = past_deadline(owed)
         elif status == FULFILLED and m.tag_source not in DECLARED:
@@ -163,7 +171,8 @@ class Book:
 
         Args:
             as_of: the time by which deadlines are judged; None if no time is known.
-            closed: the conversation is known to be over: what was promised is violated, the rest has expired.
+            closed: the conversation is known to be over: what was promised is violated, the rest has expired; so has a
+                promise whose condition never came, or that rests because the other side did not deliver.
             unreadable: lines that could not be read; what was opened before one of them may have been closed there.
         """
         last = max(unreadable, default=0)
@@ -176,7 +185,7 @@ class Book:
         if owed.deadline is not None and as_of is not None and as_of > owed.deadline and not owed.suspended:
             return past_deadline(owed)
         if closed:
-            return VIOLATED if owed.kind in PROMISES else EXPIRED
+            return VIOLATED if owed.kind in PROMISES and not (owed.conditional or owed.suspended) else EXPIRED
         return UNKNOWN if owed.outside else PENDING
 
     def _settle(self, owed: Obligation, status: str) -> None:

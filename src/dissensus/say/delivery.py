@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dissensus.say.machine import Conversation, Machine, addressed, choose, direction_of
+from dissensus.say.machine import Applied, Conversation, Machine, addressed, choose, direction_of
 from dissensus.say.message import Message
 from dissensus.say.protocol import UNORDERED
 from dissensus.say.tables import Step
-from dissensus.say.verdicts import INFO, OK, RELEASED
+from dissensus.say.verdicts import INFO, MOOT, OK, RELEASED
 
 if TYPE_CHECKING:
     from dissensus.say.judge import Judge
@@ -29,6 +29,8 @@ def cross(judge: Judge, conversation: Conversation, machine: Machine, m: Message
     direction = direction_of(conversation, machine, m)
     if direction is None or not addressed(conversation, machine, m, direction):
         return None
+    if machine.place.final and (answered := _answer_to_moot(judge, conversation, machine, m)) is not None:
+        return answered
     for at in range(len(run) - 1, -1, -1):
         passed = run[at]
         if delivery != UNORDERED and passed.message.sender == m.sender:
@@ -37,7 +39,48 @@ def cross(judge: Judge, conversation: Conversation, machine: Machine, m: Message
             return None
         step = choose(passed.before.steps.get(m.act or "", ()), direction, m, conversation.table)
         if isinstance(step, Step):
+            if step.suspends and machine.place.final:
+                return _moot(judge, conversation, machine, m, (step, at))
             return _reorder(judge, conversation, machine, m, (step, at))
+    return None
+
+
+def _moot(judge: Judge, conversation: Conversation, machine: Machine, m: Message, where: tuple[Step, int]) -> str:
+    """A cancel that crossed the end of what it would cancel: it changes nothing, and its answer is owed no more."""
+    step, at = where
+    run = machine.run or []
+    parties = (conversation.starter, machine.partner)
+    sub = machine.partner if conversation.table.many else ""
+    for kind, debtor, creditor, by in step.opens:
+        owed = judge.book.open(
+            m, kind, parties[debtor], parties[creditor], sub=sub, by=by, protocol=conversation.table.name
+        )
+        judge.book.close(owed, run[-1].message, RELEASED, reason=MOOT)
+    ids = tuple(passed.message.id for passed in run[at:])
+    moved = Applied(m, step, run[at].before, None, ())
+    moved.before = machine.place
+    machine.run = [*run, moved]
+    machine.remember(m)
+    if m.reply_with is not None:
+        machine.told_starter = m.reply_with
+    says = f"{conversation.thread}: crossed {', '.join(ids)} on the way, and there is nothing left to cancel"
+    return judge.say(m, OK, "crossed", INFO, says, machine=machine, conversation=conversation, crossed=ids)
+
+
+def _answer_to_moot(judge: Judge, conversation: Conversation, machine: Machine, m: Message) -> str | None:
+    """An answer to a cancel that came too late to matter is no fault; None if ``m`` is none. It counts once."""
+    for passed in machine.run or ():
+        if not (passed.step.suspends and passed.before.final) or passed.message.sender == m.sender:
+            continue
+        if m.in_reply_to is not None and m.in_reply_to not in (passed.message.id, passed.message.reply_with):
+            continue
+        steps = passed.step.target.steps.get(m.act or "", ())
+        if isinstance(choose(steps, direction_of(conversation, machine, m), m, conversation.table), Step):
+            machine.run = [other for other in machine.run or () if other is not passed]
+            machine.remember(m)
+            says = f"{conversation.thread}: answers {passed.message.id}, which came too late to matter"
+            ids = (passed.message.id,)
+            return judge.say(m, OK, "crossed", INFO, says, machine=machine, conversation=conversation, crossed=ids)
     return None
 
 
@@ -60,7 +103,10 @@ def _reorder(judge: Judge, conversation: Conversation, machine: Machine, m: Mess
         for owed in passed.opened:
             if owed in machine.owed:
                 machine.owed.remove(owed)
-                judge.book.close(owed, m, RELEASED, reason="moot")
+                judge.book.close(owed, m, RELEASED, reason=MOOT)
+        if passed.step.suspends:
+            passed.before, passed.suspended, passed.opened = machine.place, None, ()
+            machine.run = [*(machine.run or []), passed]
     judge.closing = judge.closing or machine.place.final
     ids = tuple(passed.message.id for passed in moved)
     says = f"{conversation.thread}: crossed {', '.join(ids)} on the way"

@@ -9,18 +9,31 @@ from dissensus.say.tables import PARTNER, STARTER, Place, Step, Table
 
 def fold(conversation: Conversation, machine: Machine, m: Message) -> str | None:
     """Id of the earlier fault without which ``m`` would have been legal; and go on as if ``m`` had counted."""
-    if machine.shadow is not None:
-        steps = machine.shadow.steps.get(m.act or "", ())
-        step = choose(steps, direction_of(conversation, machine, m), m, conversation.table)
-        if isinstance(step, Step) and addressed(conversation, machine, m, step.direction):
-            machine.shadow = step.target
-            return machine.root
+    whose = _whose(conversation, machine, m)
+    if whose is not None and (root := follows(conversation, whose, m)) is not None:
+        return root
     begin(conversation, machine, m)
     return None
 
 
+def follows(conversation: Conversation, machine: Machine, m: Message) -> str | None:
+    """Id of the earlier fault that ``m`` follows from, and go on there; None if it follows from none."""
+    if machine.shadow is None:
+        return None
+    steps = machine.shadow.steps.get(m.act or "", ())
+    step = choose(steps, direction_of(conversation, machine, m), m, conversation.table)
+    if not isinstance(step, Step) or not addressed(conversation, machine, m, step.direction):
+        return None
+    machine.shadow = step.target
+    return machine.root
+
+
 def begin(conversation: Conversation, machine: Machine, m: Message) -> None:
     """Remember where ``m`` would have led, had it counted; it becomes the root of what follows from it."""
+    whose = _whose(conversation, machine, m)
+    if whose is None:
+        return
+    machine = whose
     act = m.act or ""
     base = machine.shadow or machine.place
     steps = base.steps.get(act) or machine.place.steps.get(act)
@@ -40,6 +53,14 @@ def follow(machine: Machine, act: str) -> None:
     machine.shadow = further[0].target if further else None
     if machine.shadow is machine.place or machine.shadow is None:
         machine.shadow = machine.root = None
+
+
+def _whose(conversation: Conversation, machine: Machine, m: Message) -> Machine | None:
+    """Whose state ``m`` would have changed: among many, a stranger's own, and not that of a party beside it."""
+    if not conversation.table.many or machine.partner == m.sender or machine.partner in m.receivers:
+        return machine
+    name = m.sender if m.sender != conversation.starter else m.receivers[0]
+    return conversation.stranger(name, machine.place)
 
 
 def _only_target(table: Table, act: str, direction: int | None) -> Place | None:

@@ -22,6 +22,7 @@ from dissensus.say.verdicts import (
     ILLEGAL,
     INFO,
     LATE,
+    MOOT,
     NO_TITLE,
     NOT_UNDERSTOOD,
     OK,
@@ -76,6 +77,8 @@ class Judge:
         """A machine has just reached a final state."""
         self.final = False
         """The log has ended: nothing is held any longer."""
+        self.brokers: dict[str, int] = {}
+        """How many answers brokers got in threads of their own and have not passed on."""
         self._given = dict(given)
         self._find = find
         self.tables: dict[str, Table] = {}
@@ -207,7 +210,7 @@ class Judge:
             done = machine.acts or ()
             if machine.place.verify not in done and m.act != machine.place.verify:
                 return "verify"
-        if machine.place.open_to_others is not None and sides.nothing_to_forward(conversation, step):
+        if machine.place.open_to_others is not None and sides.nothing_to_forward(self, conversation, machine, step):
             return "forward"
         return None
 
@@ -361,6 +364,9 @@ class Judge:
         for owed in [owed for owed in machine.owed if owed.debtor == m.about]:
             machine.owed.remove(owed)
             self.book.close(owed, m, FAILED, reason=f"reported by {m.sender}")
+        for owed in machine.owed:  # nobody is left to whom it could be owed
+            self.book.close(owed, m, RELEASED, reason=MOOT)
+        machine.owed = []
         machine.place = conversation.table.end("failed")
         machine.remember(m)
         self.closing = True

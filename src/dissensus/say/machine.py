@@ -15,6 +15,8 @@ KEPT_CONTENT: Final = 64
 """Characters up to which content is kept to compare with; of longer content a digest of 128 bits is."""
 MOST_LOGGED: Final = 16
 """Messages of one machine that a duplicate is looked for among."""
+MOST_STRANGERS: Final = 64
+"""Agents without a part in a thread whose further moves are folded under their first one."""
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
@@ -131,9 +133,12 @@ class Conversation:
         side: machines of third parties that the holder (a broker) speaks with in the same thread.
         unforwarded: answers of third parties that the holder has not passed on.
         held: messages that came before what they answer, where nothing orders delivery.
+        strangers: what follows from the moves of those who have no part in it, by name.
     """
 
-    __slots__ = ("held", "only", "reply_to", "side", "silent", "starter", "subs", "table", "thread", "unforwarded")
+    __slots__ = (
+        "held", "only", "reply_to", "side", "silent", "starter", "strangers", "subs", "table", "thread", "unforwarded",
+    )  # fmt: skip
 
     def __init__(self, thread: str, table: Table, starter: str) -> None:
         self.thread = thread
@@ -146,6 +151,7 @@ class Conversation:
         self.unforwarded = 0
         self.silent = False
         self.held: list[Message] | None = None
+        self.strangers: dict[str, Machine] | None = None
 
     def machines(self) -> list[Machine]:
         """All machines of the parties, in the order of their beginning."""
@@ -158,6 +164,13 @@ class Conversation:
         if self.only is not None:
             return self.only if self.only.partner == partner else None
         return self.subs.get(partner) if self.subs is not None else None
+
+    def stranger(self, name: str, place: Place) -> Machine | None:
+        """Where the state is kept that ``name`` would be in, had it a part in this; None for too many of them."""
+        strangers = self.strangers = self.strangers if self.strangers is not None else {}
+        if name not in strangers and len(strangers) < MOST_STRANGERS:
+            strangers[name] = Machine(name, place)
+        return strangers.get(name)
 
     def add(self, machine: Machine) -> None:
         """A further partner."""

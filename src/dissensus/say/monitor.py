@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from dissensus.errors import LogError
-from dissensus.say import wording
+from dissensus.say import sides, wording
 from dissensus.say.acts import ACTS, COMMISSIVE
 from dissensus.say.book import Book, OnClosed
 from dissensus.say.judge import Judge
@@ -28,6 +28,7 @@ from dissensus.say.verdicts import (
     DUPLICATE,
     EXPIRED,
     INFO,
+    LATE,
     OK,
     PROMISES,
     RELEASED,
@@ -167,6 +168,8 @@ class Monitor(Judge):
         if m.supersedes is not None:
             self.book.leave_behind(m)
         if self.swift and (move_on(self, m, conversation) if conversation is not None else set_out(self, m, thread)):
+            if self.brokers and conversation is not None:
+                sides.heard(self, conversation, m)
             return OK
         if conversation is None:
             return begin(self, m, thread)
@@ -176,6 +179,8 @@ class Monitor(Judge):
             verdict = self.judge(conversation, machine, m)
         else:
             verdict = among_many(self, conversation, m)
+        if self.brokers and verdict in {OK, LATE}:
+            sides.heard(self, conversation, m)
         if self.closing:
             self.close_if_ended(conversation)
         return verdict
@@ -217,8 +222,8 @@ class Monitor(Judge):
         put_back(self, state)
 
     def followed(self) -> tuple[str, ...]:
-        """Names of the protocols that messages followed so far."""
-        return tuple(sorted({*self.tables, *self.trackers}))
+        """Names of the protocols that threads followed so far."""
+        return tuple(sorted({*(name for name, table in self.tables.items() if table.used), *self.trackers}))
 
     def threads_seen(self) -> int:
         """How many threads began, tasks and requests on the wire included."""

@@ -1,14 +1,19 @@
-"""Third parties in one thread: a broker speaks with them, and passes on what they answer (SC00033, SC00034)."""
+"""Third parties: a broker speaks with them, and passes on what they answer (SC00033, SC00034).
+
+It may speak with them in the thread of its client or in threads of its own. Of the latter only is known that the broker
+began them and was answered there: as many answers as it got, it may pass on.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from dissensus.say import wording
 from dissensus.say.machine import Conversation, Machine
 from dissensus.say.message import Message
 from dissensus.say.protocol import STRICT
 from dissensus.say.tables import AS_INFORM, Step
-from dissensus.say.verdicts import HELD, LATE, OK
+from dissensus.say.verdicts import HELD, LATE, NO_TITLE, OK, VIOLATION
 
 if TYPE_CHECKING:
     from dissensus.say.judge import Judge
@@ -26,13 +31,14 @@ STARTS: Final = {
 """Protocol of a talk with a third party, where its first message names none."""
 
 TELLING: Final = AS_INFORM | {"inform"}
+REPLYING: Final = TELLING | {"agree", "refuse", "propose", "failure"}
 
 
 def aside(judge: Judge, conversation: Conversation, m: Message) -> str | None:
     """Judge what passes between the broker and a third party; None if ``m`` is no such message."""
     broker = next((machine for machine in conversation.machines() if machine.place.open_to_others), None)
-    if broker is None:
-        return None
+    if broker is None or (broker.place.final and not conversation.silent):
+        return None  # with propagate the broker is done with its client, and still speaks with those it found
     if m.sender == broker.partner:
         others = [name for name in m.receivers if name != conversation.starter]
         if not others:
@@ -57,6 +63,20 @@ def aside(judge: Judge, conversation: Conversation, m: Message) -> str | None:
     return verdict
 
 
+def not_theirs_to_say(judge: Judge, conversation: Conversation, m: Message) -> str | None:
+    """What was asked of third parties is theirs to answer: no title for the recruiter, or for who was not asked."""
+    designated = conversation.reply_to or conversation.starter
+    recruiter = next((machine for machine in conversation.machines() if machine.place.open_to_others), None)
+    if recruiter is None or recruiter.place.final or m.act not in REPLYING or designated not in m.receivers:
+        return None
+    if m.sender in (conversation.side or {}) or m.sender == conversation.starter or m.act in recruiter.place.steps:
+        return None
+    says = wording.not_asked(m, conversation.thread)
+    return judge.say(
+        m, NO_TITLE, "title", VIOLATION, says, party=m.sender, machine=recruiter, conversation=conversation
+    )
+
+
 def _talk(judge: Judge, conversation: Conversation, holder: str, other: str, m: Message) -> Conversation | None:
     side = conversation.side = conversation.side if conversation.side is not None else {}
     if other not in side:
@@ -71,17 +91,32 @@ def _talk(judge: Judge, conversation: Conversation, holder: str, other: str, m: 
     return side[other]
 
 
-def nothing_to_forward(conversation: Conversation, step: Step) -> bool:
+def nothing_to_forward(judge: Judge, conversation: Conversation, machine: Machine, step: Step) -> bool:
     """Whether the move passes on an answer of a third party, and there is none."""
-    return bool(step.forwards) and conversation.unforwarded == 0
+    return bool(step.forwards) and conversation.unforwarded == 0 and not judge.brokers.get(machine.partner)
+
+
+def heard(judge: Judge, conversation: Conversation, m: Message) -> None:
+    """A broker was answered in a thread that it began with a third party: it may pass that on in the other one."""
+    starter = conversation.starter
+    if starter not in judge.brokers or m.sender == starter or conversation.of(m.sender) is None:
+        return
+    if conversation.silent and conversation.table.profile == STRICT:
+        return
+    conversation.silent = True
+    judge.brokers[starter] += 1
 
 
 def after_move(judge: Judge, conversation: Conversation, machine: Machine, step: Step) -> None:
     """Count what was passed on, and end the thread when all talks are over and passed on."""
     if step.act == "propagate":
         conversation.silent = True
+    if not conversation.table.designated:
+        judge.brokers.setdefault(machine.partner, 0)
     if step.forwards and conversation.unforwarded:
         conversation.unforwarded -= 1
+    elif step.forwards:
+        judge.brokers[machine.partner] -= 1
     end_if_done(judge, conversation, machine)
 
 

@@ -38,6 +38,8 @@ def taken(monitor: Monitor) -> dict[str, Any]:
         "astray": [_conversation(each, places) for each in monitor.astray.values()],
         "closed": [_conversation(each, places) for each in monitor.closed.values()],
         "long_closed": monitor.long_closed.state(),
+        "used": sorted(name for name, table in monitor.tables.items() if table.used),
+        "brokers": dict(monitor.brokers),
         "trackers": {name: tracker.state() for name, tracker in monitor.trackers.items()},
     }
 
@@ -67,6 +69,9 @@ def put_back(monitor: Monitor, state: Mapping[str, Any]) -> None:
             conversation = _conversation_back(monitor, each, owed)
             threads[conversation.thread] = conversation
     monitor.long_closed = Seen.restore(state["long_closed"])
+    for name in state["used"]:
+        monitor.table(name).used = True
+    monitor.brokers = dict(state.get("brokers", {}))
     for name, each in state["trackers"].items():
         monitor.tracker(name).restore(each)
 
@@ -84,6 +89,7 @@ def _conversation(conversation: Conversation, places: Mapping[int, int]) -> dict
         "unforwarded": conversation.unforwarded,
         "silent": conversation.silent,
         "held": [_message(m) for m in conversation.held] if conversation.held is not None else None,
+        "strangers": [_machine(each, places) for each in (conversation.strangers or {}).values()],
     }
 
 
@@ -101,6 +107,9 @@ def _conversation_back(monitor: Monitor, state: Mapping[str, Any], owed: list[Ob
     conversation.unforwarded, conversation.silent = state["unforwarded"], state["silent"]
     if state["held"] is not None:
         conversation.held = [msgspec.convert(each, Message) for each in state["held"]]
+    strangers = [_machine_back(each, table, owed) for each in state.get("strangers", ())]
+    if strangers:
+        conversation.strangers = {machine.partner: machine for machine in strangers}
     return conversation
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dissensus.say.book import NEVER
 from dissensus.say.protocol import ONE, RESUME, TOTAL, Guard, Move, Opening, Protocol
 
 AS_INFORM = frozenset({"confirm", "disconfirm", "inform-if", "inform-ref"})
@@ -29,8 +30,8 @@ class Step:
         self.target = target
         self.kinds = move.kinds
         self.guard: Guard | None = move.when
-        self.opens = tuple((kind, debtor, creditor, move.by) for kind, debtor, creditor in opens)
-        self.by = move.by
+        self.by = NEVER if move.deadline == "none" else move.by
+        self.opens = tuple((kind, debtor, creditor, self.by) for kind, debtor, creditor in opens)
         self.closes = move.closes
         self.declares = move.declares
         self.detaches = move.detaches
@@ -100,12 +101,14 @@ class Table:
     """
 
     __slots__ = (
-        "designated", "has_sub", "kinds", "many", "must_correlate", "name", "partner", "places", "profile", "protocol",
-        "start", "starter", "starters", "verifies", "where_to",
+        "designated", "has_sub", "kinds", "many", "must_correlate", "name", "partner", "places", "profile",
+        "protocol", "start", "starter", "starters", "used", "verifies", "where_to",
     )  # fmt: skip
 
     def __init__(self, protocol: Protocol) -> None:
         self.protocol = protocol
+        self.used = False
+        """Whether a thread has followed it."""
         self.name = protocol.name
         self.profile = protocol.profile
         self.starter, self.partner = protocol.starter, protocol.partner

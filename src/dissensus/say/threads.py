@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dissensus.say import sides
+from dissensus.say import folding, sides, wording
 from dissensus.say.delivery import release
 from dissensus.say.machine import Conversation, Machine
 from dissensus.say.message import Message
-from dissensus.say.tables import PARTNER
+from dissensus.say.tables import Table
 from dissensus.say.verdicts import DUPLICATE, HELD, ILLEGAL, LATE, NO_TITLE, OK, VIOLATION, VOID
 
 if TYPE_CHECKING:
@@ -30,30 +30,42 @@ def begin(monitor: Monitor, m: Message, thread: str) -> str:
         return monitor.say(m, ILLEGAL, "state", VIOLATION, says, party=m.sender)
     table = monitor.table(m.protocol or monitor.default, m.line)
     conversation = monitor.astray.get(thread)
-    if m.act in table.starters and (conversation is None or m.sender == conversation.starter):
-        if conversation is None:
-            conversation = Conversation(thread, table, m.sender)
-        monitor.threads += 1
-        _join(conversation, m)
-        verdict = among_many(monitor, conversation, m)
-        if any(machine.place is not table.start for machine in conversation.machines()):
-            monitor.astray.pop(thread, None)
-            monitor.running[thread] = conversation
-            if conversation.held:
-                release(monitor, conversation)
-            if monitor.closing:
-                monitor.close_if_ended(conversation)
-        else:
-            monitor.threads -= 1
-            _go_astray(monitor, thread, conversation)
-        return verdict
-    if conversation is None:
-        back = (m.act or "", PARTNER) in table.where_to or m.act not in table.starters
-        starter, partner = (m.receivers[0], m.sender) if back else (m.sender, m.receivers[0])
-        conversation = Conversation(thread, table, starter)
-        conversation.add(Machine(partner, table.start))
+    if m.act in table.starters:
+        return _start(monitor, _for(m, thread, table, conversation), m)
+    if conversation is None or (m.protocol is not None and conversation.table is not table):
+        conversation = Conversation(thread, table, m.receivers[0])
+        conversation.add(Machine(m.sender, table.start))
         _go_astray(monitor, thread, conversation)
     return among_many(monitor, conversation, m)
+
+
+def _for(m: Message, thread: str, table: Table, astray: Conversation | None) -> Conversation:
+    """The conversation that ``m`` begins. What was discarded before it bound neither a protocol nor a party."""
+    if astray is not None and astray.table is table and m.sender == astray.starter:
+        return astray
+    conversation = Conversation(thread, table, m.sender)
+    if astray is not None:
+        conversation.held = astray.held
+    return conversation
+
+
+def _start(monitor: Monitor, conversation: Conversation, m: Message) -> str:
+    """Let ``m`` begin the thread, if it may; else the thread stays astray."""
+    _join(conversation, m)
+    verdict = among_many(monitor, conversation, m)
+    thread, start = conversation.thread, conversation.table.start
+    if all(machine.place is start for machine in conversation.machines()):
+        _go_astray(monitor, thread, conversation)
+        return verdict
+    monitor.threads += 1
+    conversation.table.used = True
+    monitor.astray.pop(thread, None)
+    monitor.running[thread] = conversation
+    if conversation.held:
+        release(monitor, conversation)
+    if monitor.closing:
+        monitor.close_if_ended(conversation)
+    return verdict
 
 
 def _go_astray(monitor: Monitor, thread: str, conversation: Conversation) -> None:
@@ -70,7 +82,6 @@ def _after_the_end(monitor: Monitor, conversation: Conversation, m: Message) -> 
     if anew and not any(conversation.of(receiver) for receiver in m.receivers):
         del monitor.closed[conversation.thread]
         monitor.running[conversation.thread] = conversation
-        return among_many(monitor, conversation, m)
     return among_many(monitor, conversation, m)
 
 
@@ -95,10 +106,23 @@ def among_many(monitor: Monitor, conversation: Conversation, m: Message) -> str:
     else:
         mine = conversation.of(m.sender)
         found = [mine] if mine is not None else []
+        if conversation.table.designated:
+            verdict = sides.not_theirs_to_say(monitor, conversation, m)
+            if verdict is not None:
+                return verdict
         if conversation.table.has_sub and not (mine is not None and conversation.starter in m.receivers):
             verdict = sides.aside(monitor, conversation, m)
             if verdict is not None:
                 return verdict
+    if not found and conversation.strangers is not None:
+        name = m.sender if m.sender != conversation.starter else m.receivers[0]
+        stranger = conversation.strangers.get(name)
+        if stranger is not None and (root := folding.follows(conversation, stranger, m)) is not None:
+            says = wording.illegal(m, stranger.place, "state", conversation.thread)
+            return monitor.say(
+                m, ILLEGAL, "state", VIOLATION, says,
+                party=m.sender, machine=stranger, conversation=conversation, caused_by=root,
+            )  # fmt: skip
     if not found:
         found = _nearest(conversation, m)
     verdict = OK

@@ -27,6 +27,9 @@ REFUSED, FAILED, CANCELLED, RELEASED, NOT_UNDERSTOOD = (
     "declared:refused", "declared:failed", "declared:cancelled", "declared:released", "declared:not-understood",
 )  # fmt: skip
 
+MOOT: Final = "moot"
+"""Reason of what was released because another message, on its way at the same time, left nothing to do."""
+
 
 class Finding(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
     """Something to say about one message. Messages that are simply ok have none.
@@ -81,6 +84,7 @@ class Obligation(msgspec.Struct, gc=False, omit_defaults=True):
         superseded_by: id of the request that left this one behind.
         acknowledged: line of the message that said "received" and promised nothing.
         suspended: whether it rests until somebody else has delivered.
+        conditional: whether it waits for a condition, or stands until it is cancelled: no deadline runs.
         outside: see :class:`~dissensus.say.message.Message`.
         untagged: id of an untagged message that may have closed it.
         about: what was asked for: method, tool or content, shortened.
@@ -111,3 +115,4 @@ class Obligation(msgspec.Struct, gc=False, omit_defaults=True):
     acknowledged: int = 0
     suspended: bool = False
     untagged: str | None = None
+    conditional: bool = False

@@ -66,3 +66,8 @@ def no_authority(m: Message, receiver: str, thread: str) -> str:
 def anothers_deed(m: Message, whose: str, thread: str) -> str:
     """A promise of what another is to do."""
     return f"{thread}: {did(m.act or '')} by {m.sender} to what only {whose} can do"
+
+
+def not_asked(m: Message, thread: str) -> str:
+    """An answer to whoever was designated, by one of whom nothing was asked."""
+    return f"{thread}: {m.act} by {m.sender}, of whom nothing was asked: those who were answer themselves"

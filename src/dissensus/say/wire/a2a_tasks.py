@@ -26,6 +26,7 @@ from dissensus.say.verdicts import (
     FULFILLED,
     ILLEGAL,
     INFO,
+    MOOT,
     OK,
     PENDING,
     PERFORMANCE,
@@ -278,7 +279,7 @@ class Tasks(Saying):
         if state == CANCELED:
             self.close(owed, m)
         else:
-            self.close(owed, m, RELEASED, reason="moot")
+            self.close(owed, m, RELEASED, reason=MOOT)
 
     def cancel_replied(self, m: Message, call: Call, event: Event) -> None:
         """The reply to a cancel is a task: that ends the cancel, unless the task still goes on."""
