@@ -16,8 +16,8 @@ The first row that matches is the result:
 =  ===================  ===========================================================================================
 
 A quote selector alone is a search: one hit is EXACT (REPAIRED after N), several are AMBIGUOUS unless context leaves
-one. Several selectors have to select the same; line, csv, json and page selectors may be wider than a text, token or quote
-selector that goes with them. Selectors of which some hit and others do not are AMBIGUOUS, ``contradictory``.
+one. Several selectors have to select the same; line, csv, json and page selectors may be wider than a text, token or
+quote selector that goes with them. Selectors of which some hit and others do not are AMBIGUOUS, ``contradictory``.
 
 Stored bytes that do not hash to the digest are NOT_FOUND, ``damaged``: they are not what was cited, and rule R1 voids
 the item.
