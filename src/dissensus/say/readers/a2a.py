@@ -15,6 +15,7 @@ import msgspec
 from dissensus.errors import LogError
 from dissensus.say.message import STRUCTURE, Message
 from dissensus.say.readers.base import Aside, Item, Options, Reader, Skipped, Source
+from dissensus.say.readers.decoding import decode
 from dissensus.say.readers.entries import Entry, entries
 from dissensus.say.readers.times import seconds
 from dissensus.say.wire import a2a_wire as wire
@@ -215,8 +216,8 @@ def _is_unit(value: dict[str, Any]) -> bool:
 
 def _decoded(raw: bytes) -> tuple[Any] | None:
     try:
-        return (msgspec.json.decode(raw),)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return (decode(raw),)
+    except ValueError:
         return None
 
 

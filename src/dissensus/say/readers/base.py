@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any, Final
 
-import msgspec
-
 from dissensus.errors import LogError
 from dissensus.say.message import Message
+from dissensus.say.readers.decoding import decode
 
 LONGEST_LINE: Final = 64_000_000
 """Bytes of the longest line that is read. No message is that long; a file with such a line is another kind of file."""
 MOST_DOCUMENT: Final = 2_000_000_000
 """Bytes of the largest file that is one JSON document, which must be read whole."""
+BOM: Final = b"\xef\xbb\xbf"
 HEAD: Final = 65_536
 """Bytes of a file's beginning that sniffing may look at."""
 
@@ -85,14 +85,14 @@ class Source:
         self._head: bytes | None = None
 
     def head(self) -> bytes:
-        """The first bytes, for sniffing."""
+        """The first bytes, for sniffing, without a byte order mark."""
         if self._head is None:
             with self.opens() as stream:
-                self._head = stream.read(HEAD)
+                self._head = stream.read(HEAD).removeprefix(BOM)
         return self._head
 
     def lines(self, *, skip: Callable[[Skipped], None] | None = None) -> Iterator[tuple[int, bytes]]:
-        """Line number from 1, and the line without its end. Blank lines are passed over.
+        """Line number from 1, and the line without its end and without a byte order mark. Blank lines are passed over.
 
         Args:
             skip: is told of a line that is longer than any message, which is then passed over.
@@ -112,6 +112,8 @@ class Source:
                         rest = stream.readline(LONGEST_LINE)
                     continue
                 text = line.rstrip(b"\r\n")
+                if number == 1:
+                    text = text.removeprefix(BOM)
                 if text.strip():
                     yield number, text
 
@@ -123,11 +125,9 @@ class Source:
         """
         raw = self.whole()
         try:
-            return msgspec.json.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return decode(raw)
+        except ValueError as error:
             raise self.wrong(_line_of(raw, str(error)), f"This is no JSON document: {error}.") from None
-        except RecursionError:
-            raise self.wrong(0, "The document is nested deeper than any log.") from None
 
     def whole(self) -> bytes:
         """All bytes of the file, without a byte order mark.
@@ -139,7 +139,7 @@ class Source:
             raw = stream.read(MOST_DOCUMENT + 1)
         if len(raw) > MOST_DOCUMENT:
             raise self.wrong(0, f"The file is one document of more than {MOST_DOCUMENT // 1_000_000_000} GB.")
-        return raw.removeprefix(b"\xef\xbb\xbf")
+        return raw.removeprefix(BOM)
 
     def wrong(self, line: int, message: str, *, next_step: str = "") -> LogError:
         """The error to raise for what stands at ``line``."""

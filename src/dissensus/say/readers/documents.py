@@ -1,14 +1,7 @@
-"""JSON out of logs that others wrote: lines and documents, with the line of every part, and what is left of a cut file.
-
-Strict JSON goes through msgspec. What only Python calls JSON (``NaN``, half of a surrogate pair) is read too: programs
-that dump with the standard library write it, and an audit that stops there helps nobody. Such numbers become None,
-such characters U+FFFD.
-"""
+"""JSON out of logs that others wrote: lines, documents, the line of every part, and what is left of a cut file."""
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -17,48 +10,11 @@ from typing import Any, Final
 import msgspec
 
 from dissensus.say.readers.base import LONGEST_LINE, Options, Skipped, Source
+from dissensus.say.readers.decoding import decode
 
 _BOM: Final = b"\xef\xbb\xbf"
-_OTHER_ENCODINGS: Final = (b"\xff\xfe", b"\xfe\xff", b"\x00")
 _MOST_SEEN: Final = 2_000
 """Most parts of a file's beginning that :func:`find` looks at."""
-
-
-def decode(raw: bytes) -> Any:
-    """The JSON value in ``raw``.
-
-    Raises:
-        ValueError: it is none; the message says why in words for people.
-    """
-    try:
-        return msgspec.json.decode(raw)
-    except RecursionError:
-        raise ValueError("it is nested deeper than any log") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        if raw.startswith(_OTHER_ENCODINGS):
-            raise ValueError("it is not UTF-8") from None
-        try:
-            return _clean(json.loads(raw))
-        except UnicodeDecodeError:
-            raise ValueError("it is not UTF-8") from None
-        except RecursionError:
-            raise ValueError("it is nested deeper than any log") from None
-        except ValueError:
-            why = str(error).removeprefix("JSON is malformed: ")
-            raise ValueError(why[:1].lower() + why[1:]) from None
-
-
-def _clean(value: Any) -> Any:
-    """``value`` without what no JSON holds."""
-    if isinstance(value, dict):
-        return {_clean(key): _clean(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_clean(inner) for inner in value]
-    if isinstance(value, str):
-        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def json_lines(source: Source, options: Options) -> Iterator[tuple[int, Any] | Skipped]:
@@ -263,11 +219,17 @@ def beginning(source: Source) -> tuple[bool, tuple[Any, ...]]:
 def is_lines(source: Source) -> bool:
     """Whether a file has one JSON value per line, rather than being one document laid out over lines.
 
-    Looks at the first two lines: the first may be the rest of one that was cut off.
+    Looks at the first two lines that are not blank: the first may be the rest of one that was cut off.
     """
+    number = -1
     with source.opens() as stream:
-        for number in range(2):
-            line = stream.readline(LONGEST_LINE).strip().removeprefix(_BOM)
+        for raw in iter(lambda: stream.readline(LONGEST_LINE), b""):
+            line = raw.removeprefix(_BOM).strip()
+            if not line:
+                continue
+            number += 1
+            if number == 2:
+                break
             try:
                 if isinstance(decode(line), (dict, list)):
                     return True

@@ -15,10 +15,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-import msgspec
-
 from dissensus.errors import LogError
 from dissensus.say.readers.base import Options, Skipped, Source
+from dissensus.say.readers.decoding import decode
 from dissensus.say.readers.times import seconds
 
 _BOM: Final = b"\xef\xbb\xbf"
@@ -72,11 +71,11 @@ def entries(source: Source, options: Options) -> Iterator[Entry | Skipped]:
     yield from skipped
 
 
-def decode_line(source: Source, line: int, raw: bytes | str) -> Any:
+def decode_line(source: Source, line: int, raw: bytes) -> Any:
     """The JSON value of one line, or an error that names the line."""
     try:
-        return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        return decode(raw)
+    except ValueError as error:
         raise source.wrong(line, f"This line is no JSON: {error}.") from None
 
 
@@ -159,8 +158,8 @@ def _objects(source: Source, options: Options, line: int, where: str, value: Any
 def _decoded(raw: bytes) -> tuple[Any] | None:
     """The value in a tuple, for a JSON null is a value too."""
     try:
-        return (msgspec.json.decode(raw),)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return (decode(raw),)
+    except ValueError:
         return None
 
 

@@ -14,6 +14,7 @@ from dissensus.say.message import Message
 from dissensus.say.readers import documents
 from dissensus.say.readers.asking import Asking
 from dissensus.say.readers.base import Aside, Item, Options, Reader, Skipped, Source
+from dissensus.say.readers.decoding import decode
 
 _HEAD: Final = re.compile(r"\s*(?:\S+ +)*?HyperAgent\S* +- +[A-Z]+ +- +(?P<rest>.*)", re.DOTALL)
 _SAYS: Final = re.compile(r"(?P<who>[\w -]{1,60}?)['’]s Response:\s*")
@@ -74,7 +75,7 @@ def _in_record(
     inner = record.get("trace", record) if isinstance(record, dict) else record
     if isinstance(inner, str) and inner.lstrip()[:1] == "{":
         try:
-            inner = documents.decode(inner.encode("utf-8", "replace"))
+            inner = decode(inner.encode("utf-8", "replace"))
         except ValueError as error:
             yield documents.bad(source, options, line, f"The trace is no JSON: {error}.", f"{where}trace")
             return

@@ -14,9 +14,11 @@ from typing import Any, Final, NamedTuple
 
 from dissensus.say.message import STRUCTURE, Message
 from dissensus.say.readers.base import HEAD, Aside, Item, Options, Reader, Skipped, Source
-from dissensus.say.readers.documents import Document, bad, beginning, decode, is_lines, json_lines
+from dissensus.say.readers.decoding import decode
+from dissensus.say.readers.documents import Document, bad, beginning, is_lines, json_lines
 from dissensus.say.readers.mcp_sides import Sides
 from dissensus.say.readers.mcp_text import Said, looks_like_text_log, said
+from dissensus.say.readers.server_sent import first_values, has_events, in_events
 from dissensus.say.readers.times import seconds
 from dissensus.say.wire.jsonrpc import CLIENT, MALFORMED, NOTIFICATION, REQUEST, SERVER, id_text, kind_of
 from dissensus.say.wire.mcp_acts import TELLING, act_of_answer, act_of_notification, act_of_request
@@ -197,7 +199,13 @@ def read(source: Source, options: Options) -> Iterator[Item]:
         LogError: a line or an entry holds no unit, and reading is not lenient.
     """
     writer = _Writer()
-    if _is_text(source):
+    if has_events(source.head()):
+        for entry in in_events(source, options):
+            if isinstance(entry, Skipped):
+                yield entry
+            else:
+                yield from _of_value(writer, source, options, (entry[0], ""), entry[1])
+    elif _is_text(source):
         for spoken in said(source, options):
             if isinstance(spoken, Skipped):
                 yield spoken
@@ -214,7 +222,7 @@ def read(source: Source, options: Options) -> Iterator[Item]:
 
 
 def _is_text(source: Source) -> bool:
-    return source.head().removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"[") or (
+    return source.head().lstrip()[:1] not in (b"{", b"[") or (
         not beginning(source)[1] and looks_like_text_log(source.head().decode("utf-8", "replace"))
     )
 
@@ -248,7 +256,7 @@ def _single(source: Source) -> dict[str, Any] | None:
     if len(head) >= HEAD:
         return None
     try:
-        value = decode(head.removeprefix(b"\xef\xbb\xbf"))
+        value = decode(head)
     except ValueError:
         return None
     return value if type(value) is dict else None
@@ -284,15 +292,19 @@ def _list_of(value: Any) -> str | None:
 def _recognise(source: Source) -> float:
     """A method or an answer that only MCP has makes it sure; JSON-RPC that could be anything's is a weak sign."""
     text = source.head().decode("utf-8", "replace")
-    if text.removeprefix("﻿").lstrip()[:1] not in ("{", "["):
-        return _LIKELY if looks_like_text_log(text) else 0.0
     best = 0.0
+    if text.lstrip()[:1] not in ("{", "["):
+        if not has_events(source.head()):
+            return _LIKELY if looks_like_text_log(text) else 0.0
+        values = tuple(first_values(source.head()))
+    else:
+        values = beginning(source)[1]
     single = _single(source)
     if single is not None:
         kind = classify(single)[0]
         told = kind not in (UNCLASSIFIED, REQUEST, NOTIFICATION)
         best = _likeness(single) if "method" in single else _SINGLE if told else 0.0
-    for value in _first(beginning(source)[1]):
+    for value in _first(values):
         envelope = _opened(value)
         for rpc in envelope.units if envelope is not None else ():
             best = max(best, _likeness(rpc))

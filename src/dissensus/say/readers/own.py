@@ -12,6 +12,7 @@ from dissensus.errors import LogError, UnknownAct
 from dissensus.say.acts import ACTS, normalise
 from dissensus.say.message import FIELD, Message
 from dissensus.say.readers.base import Item, Options, Reader, Skipped, Source
+from dissensus.say.readers.decoding import decode
 
 
 class _Line(msgspec.Struct, gc=False):
@@ -122,7 +123,17 @@ def _deadline(by: float, at: float | None) -> float | str:
 
 
 def _message(raw: bytes, number: int) -> Message:
-    return _from(_decode(raw), number)
+    try:
+        line = _decode(raw)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError as error:
+        try:
+            value = decode(raw)
+        except ValueError:
+            raise error from None
+        line = msgspec.convert(value, _Line)
+    return _from(line, number)
 
 
 def _from(line: _Line, number: int) -> Message:
@@ -190,10 +201,10 @@ def _why(error: Exception, raw: bytes) -> str:
 
 def _recognise(source: Source) -> float:
     head = source.head()
-    first = head.lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n", 1)[0]
+    first = head.lstrip().split(b"\n", 1)[0]
     try:
-        data = msgspec.json.decode(first)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        data = decode(first)
+    except ValueError:
         return 0.0
     if not isinstance(data, dict) or not isinstance(data.get("sender"), str) or "receivers" not in data:
         return 0.0

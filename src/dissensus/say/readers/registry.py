@@ -8,6 +8,7 @@ from typing import Final
 
 from dissensus.errors import LogError, UsageError
 from dissensus.say.readers.base import Reader, Source
+from dissensus.say.readers.decoding import UTF_16
 
 _HERE: Final = "dissensus.say.readers"
 
@@ -92,7 +93,15 @@ def recognise(source: Source) -> Reader:
             best = (score, reader)
         looked_for.append(f"{reader.name}: {reader.looks_for}")
     if best is None or best[0] < ENOUGH:
-        empty = not source.head().strip()
+        head = source.head()
+        empty = not head.strip()
+        if _is_utf_16(head):
+            raise LogError(
+                "The file is not UTF-8; it looks like UTF-16.",
+                path=source.name,
+                line=1,
+                next_step="Convert it, for instance: iconv -f UTF-16 -t UTF-8.",
+            )
         raise LogError(
             "The file is empty."
             if empty
@@ -101,3 +110,9 @@ def recognise(source: Source) -> Reader:
             next_step="Check the path." if empty else "If it is one of these, name it with --format.",
         )
     return best[1]
+
+
+def _is_utf_16(head: bytes) -> bool:
+    """Whether a file begins with the mark of that encoding, or has a zero in most of its even or of its odd places."""
+    fewer, more = sorted((head[:2_000:2].count(0), head[1:2_000:2].count(0)))
+    return head.startswith(UTF_16) or more > max(4, len(head[:2_000]) // 4, 4 * fewer)

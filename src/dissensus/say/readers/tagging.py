@@ -19,7 +19,7 @@ from dissensus.errors import UnknownAct
 from dissensus.say.acts import normalise
 from dissensus.say.message import DECLARED, MODEL, Message
 from dissensus.say.readers.chat_items import text_of
-from dissensus.say.readers.documents import decode
+from dissensus.say.readers.decoding import decode
 
 CHOICES: Final = {
     "request": "asks the other to do something",

@@ -8,7 +8,7 @@ from dissensus.say.message import Message
 from dissensus.say.verdicts import ANSWER, CANCELLED, FULFILLED, ILLEGAL, NO_TITLE, PERFORMANCE
 from dissensus.say.wire.jsonrpc import CLIENT, SERVER, Call, Fault, id_text
 from dissensus.say.wire.mcp_desk import receiver
-from dissensus.say.wire.mcp_session import ASKED, GREETED, OTHER, READY, WAS_CANCELLED, Session
+from dissensus.say.wire.mcp_session import ASKED, GREETED, NEW, OTHER, READY, WAS_CANCELLED, Session
 from dissensus.say.wire.mcp_versions import META_SUBSCRIPTION, section
 
 
@@ -21,6 +21,8 @@ def notification(s: Session, m: Message, rpc: dict[str, Any], side: str) -> None
     if method == "notifications/initialized":
         if side == CLIENT and s.phase in (ASKED, GREETED):
             s.phase = READY
+        elif side == CLIENT and s.phase == NEW and not s.desk.complete:
+            s.phase, s.early = READY, []  # this log begins behind the greeting
     elif method == "notifications/cancelled":
         _cancelled(s, m, params, side)
     elif method == "notifications/progress":

@@ -108,7 +108,8 @@ def _oblige(s: Session, m: Message, call: Call, params: dict[str, Any], chain: m
 
 def _greet(s: Session, params: dict[str, Any], ident: Any) -> None:
     waiting = {call.message: call for call in s.calls.open_calls() if call.asker == CLIENT}
-    if s.greeting:
+    # answered before any greeting, or greeted before this log began: that was another connection
+    if s.greeting or s.phase == READY or any(m.id not in waiting for _, m in s.early):
         s.begin_again()
     s.phase = ASKED
     s.greeting = [ident]
