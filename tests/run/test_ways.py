@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -18,13 +20,16 @@ from dissensus.decide.procedures import PROCEDURES
 from dissensus.errors import ScriptError
 from dissensus.record.event import Draft
 from dissensus.record.memory import MemoryStore
+from dissensus.record.opening import open_record
 from dissensus.run import runs
 from dissensus.run.journal import Journal
 from dissensus.run.performers import Live, Recorded
+from dissensus.run.recordable import recordable
 from dissensus.run.runs import head_of, past_of, resume, start
-from dissensus.script.calls import Generate
-from dissensus.script.effects import Ask, Script
-from dissensus.script.outcomes import Reply
+from dissensus.script.calls import Generate, Score
+from dissensus.script.effects import Ask, ScoreTexts, Script
+from dissensus.script.outcomes import Reply, Scores, TimedOut, ToolResult, TransportFailure, Usage
+from dissensus.script.seats import Seat
 
 agents = st.sampled_from([seat.agent for seat in SEATS])
 leaves = st.one_of(
@@ -172,3 +177,52 @@ async def test_cancelled_runs_leave_a_record_that_resumes(known: dict[str, Any])
     result = await resume(store, Live(lambda _a: clerk))
     assert [call.key for call in clerk.calls] == ["ask/ben"]
     assert result.status == "decided"
+
+
+class Whole(Clerk):
+    """A back end that gives whole numbers where fractions may stand, as JSON and people do."""
+
+    async def generate(self, call: Generate) -> Reply:
+        return Reply(text=call.key, usage=Usage(seconds=6, cost=2))
+
+    async def score(self, call: Score) -> Scores:
+        return Scores(logprobs=tuple(range(len(call.continuations))), lengths=(1, 1), usage=Usage(seconds=1))
+
+
+def test_whole_numbers_replay(tmp_path: Path, known: dict[str, Any]) -> None:
+    def script(_settings: object, seats: Sequence[Seat], _seed: int) -> Script:
+        asked = yield [Ask(seats[0].agent, "?"), ScoreTexts(seats[0].agent, "?", ("yes", "no")), Ask("slow", "?")]
+        return decision([asked[0].text, asked[1].logprobs, asked[2].after_s])
+
+    known["test"] = procedure(script)
+    seats = [
+        Seat(agent="ada", model="m", temperature=0, deadline_s=30),
+        Seat(agent="slow", model="m", temperature=1, deadline_s=1e-9),
+    ]
+    path = tmp_path / "whole.db"
+
+    async def go() -> None:
+        with open_record(path, "x") as store:
+            slow = Clerk(delays={"ask/slow": 60})
+            live = Live(lambda agent: slow if agent == "slow" else Whole())
+            await start(procedure="test", settings={}, seats=seats, performer=live, record=store)
+
+    anyio.run(go)
+    assert runs.replay(path).identical
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        TimedOut(after_s=math.inf),
+        ToolResult(text="?", seconds=math.nan),
+        Scores(logprobs=(-math.inf,), lengths=(1,)),
+        Reply(text="?", usage=Usage(tokens_in=10**30)),
+        Reply(text=None),  # type: ignore[arg-type] # a back end by others may return anything
+        None,
+    ],
+)
+def test_what_no_record_can_hold_is_a_failed_call(outcome: Any) -> None:
+    found = recordable(outcome)
+    assert isinstance(found, TransportFailure)
+    assert found.cause == "body"

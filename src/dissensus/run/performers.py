@@ -213,7 +213,7 @@ class Live:
         async def watch() -> None:
             await anyio.sleep(deadline_s)
             self._late.add(job.key)
-            self._tell(Finished(job.key, TimedOut(after_s=deadline_s)))
+            self._tell(Finished(job.key, recordable(TimedOut(after_s=deadline_s))))
 
         outcome: Outcome = TimedOut(after_s=deadline_s)
         error: DissensusError | None = None

@@ -106,6 +106,9 @@ async def start(
         panel=panel or {},
         software=dissensus.__version__,
     )
+    head = msgspec.convert(
+        head.to_data(), Head
+    )  # as a replay will read it: 0 and 0.0 are written, and hashed, differently
     async with performer as live:
         return await _drive(head, Journal(record, on_event=on_event), live, record.path)
 
