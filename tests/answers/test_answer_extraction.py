@@ -99,20 +99,49 @@ def test_the_first_answer_stands_against_a_last_word() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "whole", "cut"),
+    ("text", "whole", "cut", "earlier"),
     [
-        ("3 + 4 = 7\n#### 18", "18", "7"),
-        ("The answer is 18", "18", None),
-        ("The answer is 18.", "18", "18"),
-        (r"\boxed{18}", "18", "18"),
-        ("#### 4\n#### 18", "18", "4"),
-        ("so 4, or 18", "18", "4"),
-        ("so 18 \n", "18", None),
+        ("3 + 4 = 7\n#### 18", "18", None, "7"),
+        ("The answer is 18", "18", None, None),
+        ("The answer is 18.", "18", "18", "18"),
+        (r"\boxed{18}", "18", "18", "18"),
+        (r"\boxed{4}, no, \boxed{1", "4", None, "4"),
+        ("#### 4\n#### 18", "18", None, "4"),
+        ("#### 4\nNo.\n####", "4", None, "4"),
+        ("Answer: 20.\nNo, that is wrong. Answer:", "20", None, "20"),
+        ("#### 18\n#### Ste", "18", "18", "18"),
+        ("#### 18\n\nStep 4: we", "18", "18", "18"),
+        ("so 4, or 18", "18", None, "4"),
+        ("so 18 \n", "18", None, None),
+        ("so 18 it is", "18", "18", "18"),
     ],
 )
-def test_an_answer_at_the_end_of_a_cut_text_may_be_unfinished(text: str, whole: str, cut: str | None) -> None:
+def test_an_answer_at_the_end_of_a_cut_text_may_be_unfinished(
+    text: str, whole: str, cut: str | None, earlier: str | None
+) -> None:
     assert extract(text, "number").answer == whole
-    assert extract(text, "number", cut=True).answer == cut
+    found = extract(text, "number", cut=True)
+    assert found.answer == cut
+    assert found.cut is (cut is None)
+    assert extract(text, "number", cut=True, cut_answer="earlier").answer == earlier
+
+
+def test_the_first_answer_of_a_cut_text_is_whole_unless_it_is_the_only_one() -> None:
+    assert extract("so 4, or 18", "number", cut=True, which="first").answer == "4"
+    assert extract(r"\boxed{4}, no, \boxed{1", "number", cut=True, which="first").answer == "4"
+    assert extract("so 18", "number", cut=True, which="first") == Extraction(None, written="18", start=3, cut=True)
+
+
+def test_a_letter_in_brackets_at_the_end_of_a_cut_text_is_whole_and_a_word_is_not() -> None:
+    assert extract("It must be (B)", "choice", options=BIRDS, cut=True).rule == "fallback"
+    assert extract("yes, or rather no", "yes-no", cut=True).answer is None
+    assert extract("yes, or rather no", "yes-no", cut=True, cut_answer="earlier").answer == "yes"
+
+
+@given(text=st.text(alphabet="#4 1.\\boxed{}answr i:\n", max_size=40), which=st.sampled_from(["last", "first"]))
+def test_what_a_cut_text_gives_is_what_it_would_give_uncut_or_nothing(text: str, which: Any) -> None:
+    cut, whole = extract(text, "number", cut=True, which=which), extract(text, "number", which=which)
+    assert cut.answer is None or cut == whole
 
 
 def test_nothing_behind_the_mark_of_the_end_is_read() -> None:

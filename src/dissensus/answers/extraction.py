@@ -23,6 +23,7 @@ from dissensus.answers.reading import canonical
 
 Rule = Literal["hashes", "boxed", "phrase", "fallback", "none"]
 Which = Literal["last", "first"]
+CutAnswer = Literal["invalid", "earlier"]
 
 _LONGEST = 400
 """Most characters behind a mark that are read."""
@@ -59,12 +60,15 @@ class Extraction:
         rule: what found it: ``hashes``, ``boxed``, ``phrase`` (all strict), ``fallback``, or ``none``.
         written: the answer as it stands in the text.
         start: its place in the text, in characters; -1 if there is none.
+        cut: the answer that would have counted may be unfinished, since the text was cut off where it ends; it is not
+            taken, and ``written`` and ``start`` tell which it is.
     """
 
     answer: str | None
     rule: Rule = "none"
     written: str = ""
     start: int = -1
+    cut: bool = False
 
     @property
     def strict(self) -> str | None:
@@ -80,6 +84,7 @@ def extract(
     which: Which = "last",
     end_mark: str = "",
     cut: bool = False,
+    cut_answer: CutAnswer = "invalid",
 ) -> Extraction:
     """Find the answer in ``text``.
 
@@ -89,7 +94,10 @@ def extract(
         options: the texts of the options, in the order of their letters; two of them may be equal.
         which: ``last`` (the default), or ``first``, against an attack that replaces the answer at the end.
         end_mark: nothing behind its first occurrence is read; empty for none.
-        cut: the text ended at a limit, so an answer that touches its end may be unfinished and is passed over.
+        cut: the text ended at a limit, so an answer that touches its end may be unfinished: 4 may be the beginning
+            of 42. Such an answer is never taken.
+        cut_answer: what a text then gives whose answer is unfinished: no answer (``invalid``), since the last one
+            counts and it cannot be read; or the one before it (``earlier``), which its writer may just have withdrawn.
 
     Raises :class:`~dissensus.errors.UsageError` for a kind that does not exist; nothing for any text.
     """
@@ -104,13 +112,18 @@ def extract(
         ("phrase", _after_phrases(text, which)),
     )
     for rule, contents in rules:
+        if rule == "boxed" and cut and (cut_answer, which) == ("invalid", "last") and (box := _open_box(text)) >= 0:
+            return Extraction(None, written=text[box:].strip(), start=box, cut=True)
         for start, content in contents:
-            if rule != "boxed" and start + len(content.rstrip()) >= end:
+            touches = rule != "boxed" and start + len(content.rstrip()) >= end
+            if touches and cut_answer == "earlier":
                 continue
             answer = asked.marked(content, whole=rule != "phrase", tight=rule == "hashes")
+            if touches and (answer is not None or not content.strip(_DECORATION)):
+                return Extraction(None, written=content.strip(), start=start, cut=True)
             if answer is not None:
                 return Extraction(answer, rule, content.strip(), start)
-    return asked.fallback(text, which, end)
+    return asked.fallback(text, which, end, cut_answer)
 
 
 def canonical_answer(answer: str, kind: str, *, options: Sequence[str] = ()) -> str | None:
@@ -164,27 +177,32 @@ class _Asked:
             return None if value is None else plain_text(value)
         return self.marked(answer, whole=True, tight=False)
 
-    def fallback(self, text: str, which: Which, end: int) -> Extraction:
+    def fallback(self, text: str, which: Which, end: int, cut_answer: CutAnswer) -> Extraction:
         found: list[tuple[str, str, int]] = []
-        if self.kind == "choice":
-            for match in _LETTER_IN_BRACKETS.finditer(text):
-                place = ord(match[1]) - 65
-                if place < len(self.options):
-                    found = [*found[:1], (self._first_equal(place), match[0], match.start())]
-        elif self.kind == "yes-no":
-            for match in _YES_NO.finditer(text):
-                if match.end() >= end:
-                    break
-                found = [*found[:1], (self._polar(match[0]), match[0], match.start())]
-        elif self.kind != "date":
-            for number in numbers_in(text):
-                if number.end >= end:
-                    break
-                found = [*found[:1], (plain_text(number.value), text[number.start : number.end], number.start)]
+        for answer, start, stop in self._unmarked(text):
+            if stop >= end and self.kind != "choice":  # a letter in brackets is whole
+                if cut_answer == "invalid" and (which == "last" or not found):
+                    return Extraction(None, written=text[start:stop], start=start, cut=True)
+                break
+            found = [*found[:1], (answer, text[start:stop], start)]
         if not found:
             return Extraction(None)
         answer, written, start = found[-1 if which == "last" else 0]
         return Extraction(answer, "fallback", written, start)
+
+    def _unmarked(self, text: str) -> Iterator[tuple[str, int, int]]:
+        """What could be an answer without a mark, with its place."""
+        if self.kind == "choice":
+            for match in _LETTER_IN_BRACKETS.finditer(text):
+                place = ord(match[1]) - 65
+                if place < len(self.options):
+                    yield self._first_equal(place), match.start(), match.end()
+        elif self.kind == "yes-no":
+            for match in _YES_NO.finditer(text):
+                yield self._polar(match[0]), match.start(), match.end()
+        elif self.kind != "date":
+            for number in numbers_in(text):
+                yield plain_text(number.value), number.start, number.end
 
     def _polar(self, word: str) -> str:
         return "yes" if word.casefold() in {"yes", "true"} else "no"
@@ -289,6 +307,19 @@ def _in_boxes(text: str, which: Which) -> Iterator[tuple[int, str]]:
             if depth == 0:
                 yield match.end(), text[match.end() : place]
                 break
+
+
+def _open_box(text: str) -> int:
+    """Where the last box begins if it is not closed before the text ends; -1 otherwise."""
+    last = next(iter(_marks(_BOX, text, "last")), None)
+    if last is None or len(text) - last.end() > _LONGEST:
+        return -1
+    depth = 1
+    for char in text[last.end() :]:
+        depth += (char == "{") - (char == "}")
+        if depth == 0:
+            return -1
+    return last.start()
 
 
 def _after_phrases(text: str, which: Which) -> Iterator[tuple[int, str]]:

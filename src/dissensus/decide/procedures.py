@@ -83,8 +83,8 @@ def _round_robin(data: Mapping[str, Any], seats: Sequence[Seat], seed: int) -> S
 
 PROCEDURES: dict[str, Procedure] = {
     "contract": Procedure("contract", "1", _contract, Contract),
-    "round-robin": Procedure("round-robin", "1", _round_robin, RoundRobin),
+    "round-robin": Procedure("round-robin", "2", _round_robin, RoundRobin),
     "vote": Procedure("vote", "1", _vote),
-    **{name: Procedure(name, "1", one.build, Defended) for name, one in DEFENCES.items()},
+    **{name: Procedure(name, "2", one.build, Defended) for name, one in DEFENCES.items()},
 }
 """Every procedure by its name. Put your own in under its name before you run, resume or replay with it."""

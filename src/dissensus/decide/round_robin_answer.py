@@ -14,7 +14,8 @@ from dissensus.decide.tally import ABSTAINED, REPLY
 from dissensus.script.outcomes import Invalid
 
 LIMITS: tuple[End, ...] = ("length", "turns", "bytes")
-"""Ends that cut a text: an answer that touches such an end may be unfinished, and is passed over."""
+"""Ends that cut a text: an answer that touches such an end may be unfinished, and is not taken."""
+CUT = "the text was cut off inside its last answer, or right behind it: it may be unfinished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,10 @@ def answer_of(text: str, end: End, table: Table) -> Answer:
         which="first" if settings.answer == "first" else "last",
         end_mark=mark,
         cut=end in LIMITS,
+        cut_answer=settings.cut_answer,
     )
+    if found.cut:
+        return Answer(None, outcome=Invalid.kind, problem=CUT)
     if found.answer is None or found.rule == "fallback":
         if _abstains(body.partition(mark)[0] if mark else body):
             return Answer(None, outcome=ABSTAINED)

@@ -57,6 +57,9 @@ class RoundRobinSettings:
         attribution: ``none``, or ``tags``: each part of the text is headed by its writer's name. Tags can be forged,
             and force a hand-over as text.
         answer: which answer of a text counts: the ``last``, the ``first``, or the ``last-before-end`` mark.
+        cut_answer: what a text gives that was cut at a limit inside its last answer, or right at its end, where 4 may
+            be the beginning of 42. ``invalid``: no answer, for the last one counts and nobody can read it.
+            ``earlier``: the one before it, which may be what an attacker wrote and an honest writer was withdrawing.
         end_mark: that mark; agents are told to write it after the answer.
         extraction: ``lenient`` also takes an answer that no mark announces; ``strict`` does not.
         ties: ``seeded`` draws among the tied answers, sorted, and says so; ``abstain`` decides nothing.
@@ -92,6 +95,7 @@ class RoundRobinSettings:
     delta: int = 8
     attribution: Literal["none", "tags"] = "none"
     answer: Literal["last", "first", "last-before-end"] = "last"
+    cut_answer: Literal["invalid", "earlier"] = "invalid"
     end_mark: str = "[END]"
     extraction: Literal["lenient", "strict"] = "lenient"
     ties: Literal["seeded", "abstain"] = "seeded"
