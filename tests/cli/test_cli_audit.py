@@ -183,6 +183,32 @@ def test_deadlines_by_the_log_and_by_another_time(tmp_path: Path) -> None:
     assert "violated" in json.dumps(json.loads(run(path, "--closed", "--json").stdout)["obligations"])
 
 
+@pytest.mark.parametrize(
+    ("last", "told"),
+    [
+        (None, "agreed at #2, nothing since (due 2026-03-02T10:30:00Z)"),
+        (said("inform", "b", "a", at="2026-03-02T11:30:00.5Z"), "agreed at #2, came at #3, 3600.5 s late"),
+        (
+            said("failure", "ams", "a", at="2026-03-02T10:30:00.25Z", about="b"),
+            "agreed at #2, ended at #3 (reported by ams), 0.25 s late",
+        ),
+    ],
+)
+def test_a_broken_promise_is_counted_and_is_no_success(tmp_path: Path, last: dict[str, Any] | None, told: str) -> None:
+    path = write(
+        tmp_path,
+        said("request", "a", "b", at="2026-03-02T10:00:00Z"),
+        said("agree", "b", "a", at="2026-03-02T10:01:00Z", reply_by="2026-03-02T10:30:00Z"),
+        *([last] if last else []),
+    )
+    done = run(path, "--as-of", "2026-03-02T12:00:00Z")
+    assert done.exit_code == 1
+    assert "1 broken promise, " in done.stdout
+    assert told in done.stdout
+    assert json.loads(run(path, "--as-of", "2026-03-02T12:00:00Z", "--json").stdout)["broken"] == 1
+    assert json.loads(run(path, "--as-of", "2026-03-02T10:10:00Z", "--json").stdout)["broken"] == (last is not None)
+
+
 def test_who_may_order_whom(tmp_path: Path) -> None:
     rights = tmp_path / "rights.yaml"
     rights.write_text("director: [intern]\n")
@@ -297,6 +323,7 @@ def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
         ([str(TEAM), "--protocol", "fipa-requst"], "fipa-request"),
         ([str(TEAM), "--as-of", "tomorrow"], "2026-"),
         ([str(TEAM), "--ttl", "soon"], "30s"),
+        ([str(TEAM), "--lang", "it"], "--style seed"),
         ([str(ROOT / "examples")], "folder"),
     ],
 )

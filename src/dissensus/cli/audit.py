@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dissensus.interop.message_logs import AuditReport, AuditSettings
 
 FOUND = 1
-"""Exit status: the audit ran and found violations."""
+"""Exit status: the audit ran and found violations or broken promises."""
 
 
 def _list_formats(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -71,7 +71,7 @@ def _list_formats(ctx: click.Context, _param: click.Parameter, value: bool) -> N
 @click.option("--lenient", is_flag=True, help="Count and skip what cannot be read.")
 @click.option("--all", "everything", is_flag=True, help="Show every thread, also when there are many.")
 @click.option("--style", type=click.Choice(["plain", "seed"]), default="plain", help="Layout of the text.")
-@click.option("--lang", type=click.Choice(["en", "it"]), default="en", help="Language of the seed style.")
+@click.option("--lang", type=click.Choice(["en", "it"]), help="Language of the seed style.  [default: en]")
 @click.option(
     "--plots", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write pictures of it there."
 )
@@ -95,14 +95,15 @@ def audit(
     lenient: bool,
     everything: bool,
     style: str,
-    lang: str,
+    lang: str | None,
     plots: Path | None,
     as_json: bool,
 ) -> None:
     """Say what became of every request and promise in LOG, and who moved without title.
 
     LOG is a file of messages (or - for standard input): ours, A2A or MCP traffic, chats with tool calls, traces of
-    agent frameworks, or a record of a run. `--formats` lists what is read. Ends with 1 if there are violations.
+    agent frameworks, or a record of a run. `--formats` lists what is read. Ends with 1 if a rule
+    was violated or a promise broken.
 
     \b
     dissensus audit team.jsonl
@@ -113,6 +114,8 @@ def audit(
 
     if tagger is None and tagger_threshold is not None:
         raise UsageError("--tagger-threshold says how sure a model has to be.", next_step="Name one with --tagger.")
+    if lang is not None and style != "seed":
+        raise UsageError("Only the seed style is written in several languages.", next_step="Add --style seed.")
     settings = AuditSettings(
         format=format_,
         protocol=protocols[0] if protocols else None,
@@ -143,14 +146,14 @@ def audit(
     elif style == "seed":
         from dissensus.cli.audit_seed import seed_lines
 
-        for line in seed_lines(report, lang):
+        for line in seed_lines(report, lang or "en"):
             click.echo(line)
     else:
         from dissensus.cli.audit_text import text_lines
 
         for line in text_lines(report, everything=everything):
             click.echo(line)
-    if report.tally.violations:
+    if not report.clean():
         sys.exit(FOUND)
 
 

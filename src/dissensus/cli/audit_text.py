@@ -97,7 +97,8 @@ def _row(owed: list[Obligation]) -> tuple[str, str, str]:
 def _since(one: Obligation) -> str:
     began = f"{_BEGAN.get(one.kind, one.kind)} at #{one.opened_seq}"
     if one.closed_seq:
-        return f"{began}, came at #{one.closed_seq}, {one.late_by_s or 0:g} s late"
+        ended = f"ended at #{one.closed_seq} ({one.reason})" if one.reason else f"came at #{one.closed_seq}"
+        return f"{began}, {ended}, {_seconds(one.late_by_s or 0)} late"
     if one.superseded_by:
         return f"{began}, left behind by {one.superseded_by}"
     if one.untagged:
@@ -108,6 +109,10 @@ def _since(one: Obligation) -> str:
         due = f"due {iso(one.deadline)}" + (" by policy" if one.deadline_source == "policy" else "")
         return f"{began}, nothing since ({due})"
     return f"{began}, nothing since (no deadline)"
+
+
+def _seconds(span: float) -> str:
+    return f"{span:.2g} s" if span < 1 else f"{round(span, 2):.12g} s"
 
 
 def _done(one: Obligation) -> str:
@@ -151,6 +156,7 @@ def _counts(report: AuditReport) -> str:
     commitments = sum(one.status == PENDING and one.kind != ANSWER for one in report.obligations)
     parts = [
         _number(commitments, "open commitment"),
+        *([_number(report.broken, "broken promise")] if report.broken else []),
         _number(tally.violations, "violation"),
         *([_number(tally.warnings, "warning")] if tally.warnings else []),
         _number(tally.unanswered, "unanswered request"),

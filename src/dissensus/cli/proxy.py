@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dissensus.say.verdicts import Finding, Obligation
 
 FOUND = 1
-"""Exit status: it ran, and there were violations."""
+"""Exit status: it ran, and there were violations or broken promises."""
 _WATCH_S = 5.0
 _LOOKS = 4
 """Seconds between looks at the clock, and how many looks there are at least within a span of ``--deadline``."""
@@ -60,7 +60,7 @@ def a2a(
     """Pass A2A on JSON-RPC on to the server at URL, and say who owes what.
 
     Clients talk to the address that is printed. What is legal passes unchanged. Ctrl-C, or SIGTERM, ends it with the
-    report of an audit; it ends with 1 if there were violations.
+    report of an audit; it ends with 1 if there were violations or broken promises.
 
     \b
     dissensus proxy a2a --to http://127.0.0.1:9000 --port 8123
@@ -101,7 +101,7 @@ def a2a(
     finally:
         watch.close()
     _report(monitor, watch, as_json=as_json)
-    if monitor.counts["violations"]:
+    if not monitor.audit().clean():
         sys.exit(FOUND)
 
 

@@ -17,7 +17,7 @@ from dissensus.say.message import INFERRED, Message
 from dissensus.say.monitor import Monitor
 from dissensus.say.readers.base import Skipped
 from dissensus.say.readers.own import READER
-from dissensus.say.verdicts import ANSWER, PENDING, UNTAGGED, Finding, Obligation
+from dissensus.say.verdicts import ANSWER, PENDING, UNTAGGED, VIOLATED, Finding, Obligation
 
 _MOST: Final = 1_000
 
@@ -93,7 +93,9 @@ class LiveReport:
     def audit(self, now: float | None) -> AuditReport:
         """The report of an audit; what is open is not in it before the monitor has ended."""
         tally, protocols = self._tally(now), self._core.followed()
-        return AuditReport(self.name, self._settings, tally, self.findings, self.obligations, protocols)
+        return AuditReport(
+            self.name, self._settings, tally, self.findings, self.obligations, protocols, broken=self._broken(now)
+        )
 
     def to_data(self, now: float | None) -> dict[str, Any]:
         """The report of an audit as JSON data, and what went wrong with callbacks."""
@@ -129,6 +131,12 @@ class LiveReport:
     def _open(self, now: float | None) -> Iterator[Obligation]:
         for owed in self._core.book.open_ones():
             yield msgspec.structs.replace(owed, status=past_deadline(owed) if _late(owed, now) else PENDING)
+
+    def _broken(self, now: float | None) -> int:
+        """Promises that were not kept, or are past their deadline now."""
+        book = self._core.book
+        late = sum(past_deadline(owed) == VIOLATED for owed in book.owed.values() if _late(owed, now))
+        return book.counts.get(VIOLATED, 0) + late
 
     def _tally(self, now: float | None) -> Tally:
         core = self._core

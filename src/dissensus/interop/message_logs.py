@@ -21,7 +21,7 @@ from dissensus.say.readers.base import Options, Reader, Source
 from dissensus.say.readers.patterns import Patterns, read_patterns
 from dissensus.say.readers.record import PLATFORMS, EventSource
 from dissensus.say.readers.registry import reader_named, recognise
-from dissensus.say.verdicts import Finding, Obligation
+from dissensus.say.verdicts import VIOLATED, Finding, Obligation
 
 if TYPE_CHECKING:
     from dissensus.agents.model import Model
@@ -68,7 +68,11 @@ class AuditSettings:
 
 @dataclass(slots=True)
 class AuditReport:
-    """What an audit found. ``findings`` and ``obligations`` may be long; they lie on disk then."""
+    """What an audit found. ``findings`` and ``obligations`` may be long; they lie on disk then.
+
+    ``broken`` is the number of promises whose agreed deadline has passed: no message is at fault for silence, so they
+    are not among ``tally.violations``.
+    """
 
     log: str
     settings: AuditSettings
@@ -77,6 +81,11 @@ class AuditReport:
     obligations: Spool[Obligation]
     protocols: tuple[str, ...] = ()
     tagger: Tagged | None = None
+    broken: int = 0
+
+    def clean(self) -> bool:
+        """Whether nothing was violated: neither a rule by a message, nor a promise."""
+        return not (self.tally.violations or self.broken)
 
     def head(self) -> dict[str, Any]:
         """The report as JSON data, without the two lists that may be long."""
@@ -88,6 +97,7 @@ class AuditReport:
             "profile": self.settings.profile,
             "as_of": iso(tally.as_of),
             "counts": tally.counts(),
+            "broken": self.broken,
             "tagged_by": dict(sorted(tally.sources.items())),
             "tagger": self.tagger.to_data() if self.tagger is not None else None,
             "asides": dict(sorted(tally.asides.items())),
@@ -166,7 +176,8 @@ def audit_file(
     made = None if tagger is None else tagger.done
     if made is not None:
         tally.notes = tuple(made.cannot_tell())
-    return AuditReport(str(path), settings, tally, findings, obligations, monitor.followed(), made)
+    broken = monitor.book.counts.get(VIOLATED, 0)
+    return AuditReport(str(path), settings, tally, findings, obligations, monitor.followed(), made, broken)
 
 
 @contextmanager
