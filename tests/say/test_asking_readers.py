@@ -148,6 +148,27 @@ def test_who_was_left_behind_may_still_answer_his_own_request() -> None:
     assert audited(source(history(same)))[0]["unanswered"] == 1
 
 
+@pytest.mark.parametrize("aloud", ["Orchestrator", "Orchestrator (ledger)", "Orchestrator (-> )"])
+def test_who_asked_cannot_answer_itself(aloud: str) -> None:
+    """Also what is marked as nothing known: it is said to nobody in particular, and no move in what is open."""
+    run = [("human", "task"), ("Orchestrator (-> A)", "1"), (aloud, "hm"), ("A", "2")]
+    counts, _, findings = audited(source(history(run)))
+    assert (counts["messages"], counts["tagged"], counts["unanswered"]) == (4, 3, 0)
+    assert [f.verdict for f in findings] in ([], ["untagged"])
+
+
+def test_who_asks_while_being_asked_answers_its_own() -> None:
+    run = [("Orchestrator (-> A)", "1"), ("A (-> B)", "2"), ("B", "3"), ("A", "4")]
+    counts, _, findings = audited(source(history(run)))
+    assert (counts["requests"], counts["unanswered"], findings) == (2, 0, [])
+
+
+def test_a_run_in_which_nobody_spoke_is_a_run() -> None:
+    log = source({"history": [], "question": "?", "mistake_agent": "A"})
+    assert recognise(log).name == "who-and-when"
+    assert audited(log)[0]["messages"] == 0
+
+
 def test_a_person_who_was_asked_answers() -> None:
     run = [("human", "task"), ("Orchestrator (-> UserProxy)", "which one?"), ("UserProxy", "that one"), ("human", "go")]
     assert Read(WHO_AND_WHEN, source(history(run))).said[2:] == [

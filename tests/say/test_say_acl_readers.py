@@ -19,6 +19,7 @@ from dissensus.say.monitor import Monitor
 from dissensus.say.readers import fipa_text, spade
 from dissensus.say.readers.base import Aside, Options, Reader, Skipped, Source
 from dissensus.say.readers.expressions import Broken, Scanner, elements, names, plain
+from dissensus.say.readers.registry import recognise
 from dissensus.say.verdicts import Obligation
 
 DATA = Path(__file__).parent / "data"
@@ -308,3 +309,12 @@ def test_spade_anything_in_the_right_envelope_is_read_or_refused_with_a_log_erro
                 assert isinstance(item, Message | Skipped)
         except LogError:
             assert not lenient
+
+
+def test_a_misspelt_first_act_is_named_and_not_the_format() -> None:
+    log = source("(requst :sender a :receiver b :conversation-id c)\n")
+    assert recognise(log).name == "fipa-text"
+    with pytest.raises(LogError) as caught:
+        list(fipa_text.READER.read(log, Options()))
+    assert caught.value.line == 1
+    assert "request" in caught.value.next_step

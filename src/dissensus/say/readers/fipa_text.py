@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from dissensus.errors import LogError, UnknownAct
-from dissensus.say.acts import normalise
+from dissensus.say.acts import nearest, normalise
 from dissensus.say.message import FIELD, Message
 from dissensus.say.readers.base import LONGEST_LINE, Aside, Item, Options, Reader, Skipped, Source
 from dissensus.say.readers.conversations import Conversations
@@ -39,10 +39,11 @@ def _recognise(source: Source) -> float:
         return 0.0
     if head.lstrip()[:1] == b"[" and head.lstrip()[1:2] in (b"{", b"\n", b"\r", b""):
         return 0.0
+    name = found[1].decode("ascii", "replace")
     try:
-        normalise(found[1].decode("ascii", "replace"))
+        normalise(name)
     except UnknownAct:
-        return 0.3
+        return 0.3 if nearest(name) is None else 0.6  # misspelt: that is worth more than "no known format"
     return 0.95
 
 

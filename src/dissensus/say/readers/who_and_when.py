@@ -19,7 +19,7 @@ from dissensus.say.readers.times import seconds
 
 _SPEAKER: Final = re.compile(r"(?P<name>[^()]*?)\s*(?:\((?P<mark>[^()]*)\))?[^\w()]*")
 """``Name (mark)``; newer consoles put a picture behind it."""
-_ASKS: Final = re.compile(r"->\s*(?P<target>.+?)\s*")
+_ASKS: Final = re.compile(r"->\s*(?P<target>\S.*?)\s*")
 _CONSOLE: Final = re.compile(
     rb"(?:\x1b\[\d+m)?\[(?P<at>\d{4}-\d\d-\d\d[T ][^\]]+)\], (?P<speaker>.+?):(?:\x1b\[0m)?\s*"
 )
@@ -27,6 +27,8 @@ _ENDS: Final = ("termination condition", "final answer")
 _USERS: Final = ("human", "user", "userproxy", "user_proxy")
 _EVENTS: Final = ("OrchestrationEvent", "AgentEvent")
 _LISTS: Final = frozenset({"history"})
+_ABOUT: Final = frozenset({"question", "ground_truth", "mistake_agent", "is_corrected", "question_ID"})
+"""What a Who&When document says besides its history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ def _recognise(source: Source) -> float:
     best = 0.0
     for value in values:
         history = value.get("history") if isinstance(value, dict) else value
+        if history == [] and isinstance(value, dict) and not _ABOUT.isdisjoint(value):
+            best = 0.6
         if isinstance(value, dict) and value.get("type") in _EVENTS and isinstance(value.get("source"), str):
             return 0.95
         for entry in history if isinstance(history, list) else ():
@@ -203,6 +207,19 @@ class _Run:
                 **place,
             )
             return self.task
+        if name == self.asker and not self.asking.asked(
+            name
+        ):  # aloud, to nobody in particular: it cannot answer what it asked itself
+            return Message(
+                id=name_of_entry,
+                sender=name,
+                receivers=(self.task.sender if self.task is not None else "human",),
+                thread=f"{self.prefix}said",
+                content=entry.content,
+                tag_source=INFERRED,
+                name=mark,
+                **place,
+            )
         return self.asking.said(name_of_entry, name, self.asker, entry.content, **place)
 
 
