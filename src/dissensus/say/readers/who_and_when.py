@@ -207,9 +207,8 @@ class _Run:
                 **place,
             )
             return self.task
-        if name == self.asker and not self.asking.asked(
-            name
-        ):  # aloud, to nobody in particular: it cannot answer what it asked itself
+        if name == self.asker and not self.asking.asked(name):
+            # Aloud, to nobody in particular: it cannot answer what it asked itself.
             return Message(
                 id=name_of_entry,
                 sender=name,
