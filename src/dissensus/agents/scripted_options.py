@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dissensus.agents.prices import Prices
 from dissensus.agents.scripted import DEFAULT_CAN, Answers, Scripted
+from dissensus.agents.scripted_reasoner import read_reasoner
 from dissensus.agents.scripted_rules import Rule
 from dissensus.agents.scripted_tokens import TOKENIZERS
 from dissensus.errors import SpecError
@@ -29,6 +30,7 @@ class ScriptedOptions:
         price_in: money per million prompt tokens.
         price_out: money per million written tokens.
         capabilities: what it claims to be able to do.
+        reasoner: options of a toy that reasons (:mod:`dissensus.agents.scripted_reasoner`), in place of other replies.
     """
 
     name: str = "scripted"
@@ -42,10 +44,13 @@ class ScriptedOptions:
     price_in: float | None = None
     price_out: float | None = None
     capabilities: tuple[Capability, ...] | None = None
+    reasoner: Mapping[str, object] | None = None
 
     def __post_init__(self) -> None:
         if self.rules and self.replies:
             raise SpecError("A scripted model has both rules and replies.", next_step="Keep one of them.")
+        if self.reasoner is not None and (self.rules or self.replies):
+            raise SpecError("A reasoner follows no rules and no texts.", next_step="Keep the reasoner, or the others.")
         if self.tokenizer not in TOKENIZERS:
             raise SpecError(
                 f"There is no tokenizer {self.tokenizer!r}.", next_step=f"Use one of {', '.join(sorted(TOKENIZERS))}."
@@ -54,7 +59,11 @@ class ScriptedOptions:
     def build(self, text: str) -> Scripted:
         """The model; ``text`` is said where no rule fits."""
         replies: Answers = text
-        if self.rules:
+        reasoner = None
+        if self.reasoner is not None:
+            reasoner = read_reasoner({"seed": self.seed, **self.reasoner}, TOKENIZERS[self.tokenizer])
+            replies = reasoner
+        elif self.rules:
             rules = [Rule.from_data(rule) for rule in self.rules]
             replies = [*rules, Rule("", text)] if text else rules
         elif self.replies:
@@ -66,6 +75,7 @@ class ScriptedOptions:
             seed=self.seed,
             delay_s=self.delay_s,
             dies_after=self.dies_after,
+            continues=reasoner,
             scores=self.scores,
             tokenizer=TOKENIZERS[self.tokenizer],
             prices=Prices(tokens_in=self.price_in, tokens_out=self.price_out),

@@ -3,7 +3,7 @@
 The defences that stand beside the round-robin (:mod:`~dissensus.decide.maj` and its neighbours) differ in who is asked,
 how often, and what counts. In everything else they are held to the same conditions: the same words around the question,
 the same rules for reading an answer, the same rule for ties, no repair turn. What they are given to decode is the same
-too if ``length`` is set so that ``most_calls × length`` is (:mod:`dissensus.study.budgets`).
+too if ``length`` is set so that ``most_calls × length`` is (:mod:`dissensus.study.planning`).
 """
 
 from __future__ import annotations
