@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from plays import SEATS, Clerk, decision, procedure
 
 from dissensus.decide.procedures import PROCEDURES
-from dissensus.errors import ScriptError
+from dissensus.errors import RunError, ScriptError, UsageError
 from dissensus.record.event import Draft
 from dissensus.record.memory import MemoryStore
 from dissensus.record.opening import open_record
@@ -226,3 +226,32 @@ def test_what_no_record_can_hold_is_a_failed_call(outcome: Any) -> None:
     found = recordable(outcome)
     assert isinstance(found, TransportFailure)
     assert found.cause == "body"
+
+
+def test_a_seat_that_no_record_gives_back_is_refused_before_anybody_is_asked() -> None:
+    seat = Seat(agent="ada", model="m", temperature="hot")  # type: ignore[arg-type] # the point
+    with pytest.raises(UsageError, match="temperature"):
+        anyio.run(
+            lambda: start(
+                procedure="test", settings={"tree": ["ask", "ada"]}, seats=[seat],
+                performer=Live(lambda _agent: Clerk()), record=MemoryStore(),
+            )
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["run", "outcome", "decision"])
+def test_a_record_of_another_version_is_no_traceback(kind: str, tmp_path: Path) -> None:
+    store, _ = record_of({"tree": ["ask", "ada"]}, 0)
+    path = tmp_path / "other.db"
+    strange: dict[str, Any] = {
+        "run": {"procedure": "test"},
+        "outcome": {"outcome": {"kind": "song"}, "request": ""},
+        "decision": {},
+    }
+    with open_record(path, "x") as other:
+        for event in store.read():
+            body = strange[kind] if event.kind == kind else event.body
+            other.append([Draft(kind=event.kind, key=event.key, body=body)])
+        other.commit()
+    with pytest.raises(RunError, match="cannot be taken up by this version"):
+        runs.replay(path)

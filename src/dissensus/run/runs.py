@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ async def start(
         on_event: called after each event, recorded ones included.
 
     Raises:
-        UsageError: no procedure has this name.
+        UsageError: no procedure has this name, or a seat holds what no record can give back.
         StorageError: the record could not be written; it can be resumed.
         ScriptError: the procedure itself failed; the record says how.
     """
@@ -106,9 +106,10 @@ async def start(
         panel=panel or {},
         software=dissensus.__version__,
     )
-    head = msgspec.convert(
-        head.to_data(), Head
-    )  # as a replay will read it: 0 and 0.0 are written, and hashed, differently
+    try:
+        head = msgspec.convert(head.to_data(), Head)  # as a replay will read it: 0 and 0.0 are written differently
+    except msgspec.ValidationError as problem:
+        raise UsageError(f"A run cannot be given this: {problem}.", next_step="Correct the seat or setting.") from None
     async with performer as live:
         return await _drive(head, Journal(record, on_event=on_event), live, record.path)
 
@@ -284,7 +285,7 @@ def head_of(events: Sequence[Event]) -> Head:
     """What the first event says.
 
     Raises :class:`~dissensus.errors.RecordDamaged` if it is none of a run, :class:`~dissensus.errors.RunError` if there
-    is none yet.
+    is none yet, or if this version cannot run from it.
     """
     if not events:
         raise RunError(
@@ -293,21 +294,31 @@ def head_of(events: Sequence[Event]) -> Head:
         )
     if events[0].kind != "run":
         raise RecordDamaged("The record does not begin with the settings of a run.", seq=1)
-    return msgspec.convert(dict(events[0].body), Head)
+    with _readable(events[0]):
+        return msgspec.convert(dict(events[0].body), Head)
+
+
+@contextmanager
+def _readable(event: Event) -> Iterator[None]:
+    """Say of an event that is whole, but not what this version writes, that it cannot be run from."""
+    try:
+        yield
+    except (msgspec.ValidationError, KeyError, TypeError) as problem:
+        raise RunError(
+            f"Event {event.seq} ({event.kind!r}) cannot be taken up by this version of the procedures: {problem}.",
+            next_step="Take the version that wrote the record; `dissensus record show` and `audit` read it as it is.",
+        ) from None
 
 
 def past_of(events: Iterable[Event]) -> dict[str, Past]:
-    """The recorded outcomes by key."""
-    return {
-        event.key: Past(
-            event.seq,
-            event.body["request"],
-            from_data(event.body["outcome"]),
-            {name: value for name, value in event.body.items() if name in ("reused", "replaced")},
-        )
-        for event in events
-        if event.kind == "outcome"
-    }
+    """The recorded outcomes by key. Raises :class:`~dissensus.errors.RunError` for one that there is not here."""
+    past: dict[str, Past] = {}
+    for event in events:
+        if event.kind == "outcome":
+            origin = {name: value for name, value in event.body.items() if name in ("reused", "replaced")}
+            with _readable(event):
+                past[event.key] = Past(event.seq, event.body["request"], from_data(event.body["outcome"]), origin)
+    return past
 
 
 def models_once(open_model: Callable[[str], Model]) -> Callable[[str], Model]:
@@ -352,7 +363,8 @@ def _decision_of(events: Sequence[Event]) -> Decision | None:
     for event in reversed(events):
         if event.kind == "decision":
             procedure = PROCEDURES.get(str(events[0].body.get("procedure")))
-            return (procedure.result if procedure is not None else Decision).from_data(event.body)
+            with _readable(event):
+                return (procedure.result if procedure is not None else Decision).from_data(event.body)
     return None
 
 
