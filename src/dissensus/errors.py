@@ -16,7 +16,8 @@
     │   │   └── NotRecordable     an event that no record can hold: NaN, a lone surrogate, no JSON
     │   ├── ReplayMismatch        what the script asks now is not what the record holds
     │   │   └── NotRecorded       replay needs an outcome that the record does not hold
-    │   └── DownloadError         a download failed or its digest is wrong
+    │   ├── DownloadError         a download failed or its digest is wrong
+    │   └── CellError             no cell of the level that is required, or one that cannot be laid out
     └── RecordError               a record cannot be trusted or read                       exit 4
         ├── RecordDamaged         a hash, a byte or a page is wrong; carries the event
         └── RecordTooNew          written by a newer version of the product
@@ -163,6 +164,12 @@ class DownloadError(RunError):
     """A download failed, or what came has the wrong digest."""
 
     code = "download"
+
+
+class CellError(RunError):
+    """A cell cannot be had: its level is not reached on this machine, its bytes are not there, or it does not start."""
+
+    code = "cell"
 
 
 class RecordError(DissensusError):

@@ -95,9 +95,15 @@ class CommandTool:
     async def _run(self, arguments: Mapping[str, Any], limit_s: float) -> Ran:
         argv = [_PLACE.sub(lambda found: _filled(found, arguments), part) for part in self.command]
         argv[0] = self._program(argv[0])
+        return await self._started(
+            argv, json.dumps(dict(arguments), ensure_ascii=False).encode("utf-8", "replace"), limit_s
+        )
+
+    async def _started(self, argv: list[str], stdin: bytes, limit_s: float) -> Ran:
+        """Start it; a tool that runs its program elsewhere overrides this."""
         return await run_in_thread(
             argv,
-            stdin=json.dumps(dict(arguments), ensure_ascii=False).encode("utf-8", "replace"),
+            stdin=stdin,
             timeout_s=limit_s,
             most_bytes=4 * self.most_text,
             env=environment(self.env),

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, Literal, cast
@@ -25,6 +25,7 @@ import anyio
 from dissensus.agents.tools import in_thread
 
 _LOOK_S: Final = 0.02
+_WATCH_S: Final = 0.1
 _GRACE_S: Final = 2.0
 _CHUNK: Final = 65536
 _LAST_CHUNKS: Final = 64
@@ -61,12 +62,14 @@ def run_program(
     keep: Literal["first", "last"] = "first",
     joined: bool = False,
     stop: threading.Event | None = None,
+    watch: Callable[[int], bool] | None = None,
 ) -> Ran:
     """Run ``argv`` to its end, or until ``timeout_s`` seconds are over or ``stop`` is set. No shell is involved.
 
     Of standard output and of standard error the first (or last) ``most_bytes`` each are kept; the rest is read and
     dropped. ``joined`` has both in ``output``, in the order in which they were written. What the program leaves running
-    in its process group is ended with it.
+    in its process group is ended with it. ``watch`` is called about ten times a second with the number of that group,
+    and ends the program by returning true.
 
     Raises:
         OSError: the program cannot be started.
@@ -84,8 +87,12 @@ def run_program(
     )
     pipes = _Pipes(process, stdin, most_bytes, keep)
     try:
-        deadline = began + timeout_s
-        while not (gone := _is_over(process)) and time.monotonic() < deadline and not (stop and stop.is_set()):
+        deadline, next_look = began + timeout_s, began + _WATCH_S
+        while not (gone := _is_over(process)) and (now := time.monotonic()) < deadline and not (stop and stop.is_set()):
+            if watch and now >= next_look:
+                if watch(process.pid):
+                    break
+                next_look = time.monotonic() + _WATCH_S
             pipes.move(_LOOK_S)
         _end_group(process)
         for _ in range(_LAST_CHUNKS):  # what it wrote last may still be in the pipes
@@ -114,6 +121,7 @@ async def run_in_thread(
     folder: Path | None = None,
     keep: Literal["first", "last"] = "first",
     joined: bool = False,
+    watch: Callable[[int], bool] | None = None,
 ) -> Ran:
     """:func:`run_program` in a thread. If the caller is cancelled, the program is ended before going on."""
     stop, over = threading.Event(), threading.Event()
@@ -130,6 +138,7 @@ async def run_in_thread(
                 keep=keep,
                 joined=joined,
                 stop=stop,
+                watch=watch,
             )
         finally:
             over.set()
