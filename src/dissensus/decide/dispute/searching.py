@@ -11,7 +11,14 @@ from unicodedata import category
 
 from dissensus.decide.dispute.normalise import Normal, normal
 from dissensus.decide.dispute.sources import DIVIDER, Space
-from dissensus.decide.dispute.words import NEGATING_ENDS, NEGATING_STARTS, NEGATIONS, NUMBER_WORDS, UNITS
+from dissensus.decide.dispute.words import (
+    NEGATING_ENDS,
+    NEGATING_STARTS,
+    NEGATIONS,
+    NUMBER_WORDS,
+    UNITS,
+    UNITS_IN_PROSE,
+)
 
 SHORTEST: Final = 12
 """Characters after N of the shortest quote that is searched for away from its place."""
@@ -162,12 +169,16 @@ def _weighs(one: str, other: str) -> bool:
             if word in NEGATIONS or word in NUMBER_WORDS or word in UNITS or word.endswith("n't"):
                 return True
     words, others = set(_TOKEN.findall(one)), set(_TOKEN.findall(other))
+    if words & UNITS_IN_PROSE != others & UNITS_IN_PROSE:
+        return True
+    if any(word.endswith("less") for word in words ^ others):
+        return True
     return any(_negates(a, b) or _negates(b, a) for a in words for b in others)
 
 
 def _negates(word: str, other: str) -> bool:
-    """Whether ``word`` is ``other`` with a part that negates it, as in "unloaded" or "harmless"."""
-    return any(word == start + other for start in NEGATING_STARTS) or any(word == other + end for end in NEGATING_ENDS)
+    """Whether ``word`` is ``other`` with a part that negates it, as in "unloaded"."""
+    return any(word == start + other for start in NEGATING_STARTS)
 
 
 def _has_sign(text: str) -> bool:

@@ -19,7 +19,7 @@ NEGATIONS: Final = _words(
 """English, Italian, German, French, Spanish."""
 
 NEGATING_STARTS: Final = ("un", "in", "im", "ir", "il", "non", "non-", "dis", "mis", "in-", "un-")
-NEGATING_ENDS: Final = ("less", "-free", "-less")
+"""Beginnings that negate the word they stand before. A word in "less" that one side lacks counts without a list."""
 
 NUMBER_WORDS: Final = _words(
     "zero two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
@@ -33,13 +33,17 @@ NUMBER_WORDS: Final = _words(
 """Digits in words. Left out are those that mostly mean something else, such as "one" or "due"."""
 
 UNITS: Final = _words(
-    "g kg mg t lb lbs oz gram grams kilogram kilograms tonne tonnes ton tons pound pounds ounce ounces"
-    " m mm cm km ft yd mi metre metres meter meters mile miles inch inches foot feet yard yards"
+    "g kg mg t lb lbs oz gram grams kilogram kilograms tonne tonnes ton tons ounce ounces"
+    " m mm cm km ft yd mi metre metres meter meters mile miles inch inches"
     " l ml cl dl litre litres liter liters gallon gallons"
-    " s ms min h hr hrs second seconds minute minutes hour hours day days week weeks month months year years"
-    " w kw kwh v hz j kj cal kcal pa bar psi k c f degree degrees"
-    " b kb mb gb tb bit bits byte bytes"
+    " s ms min h hr hrs w kw kwh v hz j kj cal kcal pa psi k c f b kb mb gb tb byte bytes"
     " percent pct ppm eur euro euros usd dollar dollars gbp cent cents chf jpy yen"
-    " piece pieces pcs box boxes carton cartons pallet pallets case cases crate crates pack packs unit units"
+    " pcs box boxes carton cartons pallet pallets crate crates"
 )
-"""Units in words and letters. Left out are those that mostly mean something else, such as "in" or "a"."""
+"""Units in words and letters."""
+
+UNITS_IN_PROSE: Final = _words(
+    "second seconds minute minutes hour hours day days week weeks month months year years"
+    " foot feet yard yards pound pounds degree degrees bar bit bits piece pieces case cases pack packs unit units in"
+)
+"""Words that are units at times: they matter where one side has one that the other has not."""
