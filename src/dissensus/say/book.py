@@ -153,8 +153,14 @@ class Book:
 
     def leave_behind(self, m: Message) -> None:
         """Note on the open request that ``m`` supersedes who came in its place. It stays unanswered until the end."""
-        for owed in self.owed.values():
-            if owed.opened_by == m.supersedes and owed.kind == ANSWER:
+        found = False
+        for owed in reversed(self.owed.values()):  # it is among the last ones opened
+            if owed.opened_by != m.supersedes:
+                if found:
+                    break
+                continue
+            found = True
+            if owed.kind == ANSWER:
                 owed.superseded_by = m.id
                 owed.reason = "superseded"
 
