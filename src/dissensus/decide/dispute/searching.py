@@ -12,7 +12,6 @@ from unicodedata import category
 from dissensus.decide.dispute.normalise import Normal, normal
 from dissensus.decide.dispute.sources import DIVIDER, Space
 from dissensus.decide.dispute.words import (
-    NEGATING_ENDS,
     NEGATING_STARTS,
     NEGATIONS,
     NUMBER_WORDS,

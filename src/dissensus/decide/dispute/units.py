@@ -96,7 +96,8 @@ class Units:
     ) -> tuple[Fraction, tuple[Conversion, ...]] | None:
         """What one ``unit`` is in ``to``, and the declared conversions that say so.
 
-        None if nothing says so, or if declarations that bear on it contradict each other. None as a unit is a plain number, which dozens and percents convert to.
+        None if nothing says so, or if declarations that bear on it contradict each other. A unit that is None is a
+        plain number, which dozens and percents convert to.
         """
         start, goal = _name(unit or "1"), _name(to or "1")
         found: dict[str, tuple[Fraction, tuple[Conversion, ...]]] = {start: (Fraction(1), ())}
