@@ -3,7 +3,8 @@
 ``load("qwen2.5-coder-0.5b")`` or ``load("path/to/model.gguf")``. The engine is llama.cpp's server (package
 ``xllamacpp``, extra ``local``) in a process of its own on this machine, started at the first call and shared by all
 models of this process with the same file and settings. Calls go to it as token ids, so that no text can turn into a
-control token (:mod:`dissensus.agents.llama_prompt`).
+control token (:mod:`dissensus.agents.llama_prompt`). A continuation that names its stream, a text that agents write
+together, goes to a second process, which keeps what each of them has read (:mod:`dissensus.agents.llama_streams`).
 
 Sampling at temperature above 0 follows llama.cpp's habit (``top_k`` 40, ``top_p`` 0.95, ``min_p`` 0.05), written down
 here so that another build cannot change it. Log-probabilities are those of the model itself, before any of that.
@@ -18,12 +19,13 @@ import importlib.util
 import json
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from dissensus.agents.catalogue import Located, locate
 from dissensus.agents.llama_client import CallFailed, Client, total
-from dissensus.agents.llama_engine import Engine, EngineDied, EngineSettings, release, share
+from dissensus.agents.llama_continue import StreamEngine
+from dissensus.agents.llama_engine import Engine, EngineDied, EngineSettings, StreamSettings, release, share
 from dissensus.agents.llama_gguf import read_header
 from dissensus.agents.llama_prompt import Prompter
 from dissensus.agents.llama_score import Scored, score_text
@@ -34,6 +36,7 @@ from dissensus.script.outcomes import Extended, Invalid, Outcome, Reply, Scores,
 
 Tell = Callable[[str], None]
 _log = logging.getLogger("dissensus.agents")
+MOST_STREAMS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,9 @@ class Options:
         top_k: sampling is among this many most likely tokens; 0 for all.
         top_p: sampling is among the most likely tokens that make up this much probability.
         min_p: sampling leaves out tokens less likely than this share of the most likely one.
+        streams: texts under way at the same time, each as one agent reads it; the one used longest ago makes room.
+        ingest: how agents read what others write: at the ``handover``, in ``lockstep`` with it, or as ``auto`` finds
+            cheaper when it starts.
     """
 
     slots: int = 6
@@ -61,6 +67,8 @@ class Options:
     top_k: int = 40
     top_p: float = 0.95
     min_p: float = 0.05
+    streams: int = 64
+    ingest: Literal["handover", "lockstep", "auto"] = "handover"
 
 
 def load(reference: str, *, tell: Tell = _log.info, **options: Any) -> Llama:
@@ -80,6 +88,8 @@ def load(reference: str, *, tell: Tell = _log.info, **options: Any) -> Llama:
             "An option of the local model is wrong: slots is at least 1, and only gpu_layers may be negative.",
             next_step="Leave it out to take the default.",
         )
+    if not 1 <= chosen.streams <= MOST_STREAMS:
+        raise SpecError(f"There can be 1 to {MOST_STREAMS} streams.", next_step="Correct the option streams.")
     if importlib.util.find_spec("xllamacpp") is None:
         raise MissingExtra("The embedded local model", extra="local")
     found = locate(reference)
@@ -98,7 +108,16 @@ def load(reference: str, *, tell: Tell = _log.info, **options: Any) -> Llama:
         chat_template=chosen.chat_template,
         gpu_layers=chosen.gpu_layers,
     )
-    return Llama(found, settings, chosen, header.control_tokens, tell, tokenizer=header.tokenizer)
+    streams = StreamSettings(
+        path=settings.path,
+        streams=chosen.streams,
+        context=settings.context,
+        threads=chosen.threads,
+        flash_attention=chosen.flash_attention,
+        gpu_layers=chosen.gpu_layers,
+        ingest=chosen.ingest,
+    )
+    return Llama(found, settings, chosen, header.control_tokens, tell, tokenizer=header.tokenizer, streams=streams)
 
 
 class Llama:
@@ -112,6 +131,7 @@ class Llama:
         control: frozenset[int],
         tell: Tell,
         *,
+        streams: StreamSettings,
         tokenizer: str = "",
     ) -> None:
         self._found = found
@@ -121,6 +141,8 @@ class Llama:
         self._tell = tell
         self.tokenizer = tokenizer
         """Digest of the vocabulary in the file."""
+        self.streams = StreamEngine(streams, tell, name=self.name, tokenizer=tokenizer)
+        """The process that keeps what agents have read of texts that they write together."""
         self._engine: Engine | None = None
         self._client: Client | None = None
         self._prompter: Prompter | None = None
@@ -177,6 +199,8 @@ class Llama:
         try:
             client, prompter = await self._ready()
             prompt = await prompter.chat(call.turns)
+            if call.stream:
+                return await self._extend_stream(call, prompter, prompt)
             prompt += call.tokens if call.tokens is not None else await prompter.text(call.text)
             if call.max_tokens < 1:
                 return Extended(text="", tokens=(), model=self.name, usage=Usage(tokens_in=len(prompt), tokens_out=0))
@@ -210,12 +234,36 @@ class Llama:
             tokenizer=self.tokenizer,
         )
 
+    async def _extend_stream(self, call: Extend, prompter: Prompter, prompt: list[int]) -> Outcome:
+        how = {
+            "temperature": call.temperature,
+            "top_k": self._options.top_k,
+            "top_p": self._options.top_p if call.top_p is None else call.top_p,
+            "min_p": self._options.min_p,
+            "seed": call.seed,
+        }
+        begun = call.tokens if call.tokens is not None else await prompter.text(call.text)
+        outcome = await self.streams.extend(call, prompt, begun, how)
+        template = prompter.template(call.turns)
+        # a text that is cut into tokens anew may not be what was written
+        return replace(
+            outcome, template=template, fidelity="token_exact" if call.tokens is not None else "text_prefill"
+        )
+
     async def score(self, call: Score) -> Outcome:
         """Log-probability of each continuation after the chat: Scores or a failure."""
         scored: dict[str, Scored] = {}
+        if call.tokens is not None and (wrong := self._control.intersection(call.tokens)):
+            problem = f"Token {min(wrong)} steers the chat and cannot be part of a shared text."
+            return TransportFailure(problem=problem, cause="other")
         try:
             client, prompter = await self._ready()
             prompt = await prompter.chat(call.turns)
+            begun = call.tokens if call.tokens is not None else await prompter.text(call.text)
+            if call.stream:
+                continuations = [await prompter.text(text) for text in call.continuations]
+                return await self.streams.score(call, prompt, begun, continuations)
+            prompt += begun
             # one after the other: each finds the prompt in its slot's cache, side by side each would read it anew
             for text in dict.fromkeys(call.continuations):
                 scored[text] = await score_text(client, prompter, prompt, text)
@@ -237,8 +285,16 @@ class Llama:
         with anyio.CancelScope(shield=True):
             if client is not None:
                 await client.close()
+            await self.streams.close()
             if engine is not None:
                 await anyio.to_thread.run_sync(release, engine)
+
+    async def forget(self, prefix: str) -> None:
+        """Free the streams whose names begin with ``prefix``: nobody goes on with them."""
+        try:
+            await self.streams.forget(prefix)
+        except CallFailed as failed:
+            _log.debug("streams were not freed: %s", failed)
 
     async def _ready(self) -> tuple[Client, Prompter]:
         """The engine, started if it does not run (any more), and a client for this event loop. Raises CallFailed."""

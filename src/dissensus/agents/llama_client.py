@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dissensus.agents.llama_engine import Engine
+from dissensus.agents.llama_engine import Engine, EngineSettings
 from dissensus.script.outcomes import TransportFailure, Usage
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Client:
             # a request may wait for a slot and then write for minutes; who is in a hurry cancels it
             timeout=httpx2.Timeout(None, connect=10.0),
             # the server drops idle connections after seconds; a new one costs a fraction of a millisecond here
-            limits=httpx2.Limits(max_connections=engine.settings.slots + 2, max_keepalive_connections=0),
+            limits=httpx2.Limits(max_connections=_slots(engine) + 2, max_keepalive_connections=0),
             trust_env=False,  # no proxy between a program and its own process
             verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),  # never used; the default reads all certificates first
         )
@@ -129,6 +129,10 @@ class Client:
         if how is not None:
             return TransportFailure(problem=how, cause="crashed")
         return TransportFailure(problem=f"The engine cannot be reached: {error!r}", cause="connect")
+
+
+def _slots(engine: Engine) -> int:
+    return engine.settings.slots if isinstance(engine.settings, EngineSettings) else 1
 
 
 def _completion(answer: Mapping[str, Any]) -> Completion:

@@ -1,4 +1,6 @@
-"""Starts, shares and stops the process that holds the engine (:mod:`dissensus.agents.llama_host`).
+"""Starts, shares and stops a process that holds the engine.
+
+That is :mod:`dissensus.agents.llama_host`, or its sister :mod:`dissensus.agents.llama_streams_host`.
 
 Threads only, no event loop: one engine serves every run of this Python process that asks for the same file with the
 same settings, whichever loop each of them runs on.
@@ -11,20 +13,21 @@ import contextlib
 import json
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, ClassVar
 
 from dissensus.agents.llama_cores import idle_cores
 
-_HOST = Path(__file__).with_name("llama_host.py")
 _LAST_LINES = 40
 _STOP_S = 10.0
 
@@ -43,6 +46,7 @@ class EngineSettings:
         gpu_layers: layers on a GPU, where the engine was built for one; -1 for all that fit.
     """
 
+    HOST: ClassVar[str] = "llama_host.py"
     path: str
     slots: int = 6
     context: int = 4096
@@ -52,6 +56,30 @@ class EngineSettings:
     gpu_layers: int = -1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamSettings:
+    """The same for the engine that holds streams.
+
+    Args:
+        path: the GGUF file.
+        streams: most streams at a time; the one used longest ago makes room for another.
+        context: most tokens of one.
+        threads: as above.
+        flash_attention: as above.
+        gpu_layers: as above.
+        ingest: ``handover``, ``lockstep``, or ``auto``, which measures when it starts.
+    """
+
+    HOST: ClassVar[str] = "llama_streams_host.py"
+    path: str
+    streams: int = 64
+    context: int = 4096
+    threads: int = 0
+    flash_attention: bool | None = None
+    gpu_layers: int = -1
+    ingest: str = "handover"
+
+
 class EngineDied(Exception):
     """The engine's process ended, or did not start. ``str()`` is a sentence for the record."""
 
@@ -59,8 +87,10 @@ class EngineDied(Exception):
 class Engine:
     """The process. ``address`` and ``key`` are set once :meth:`start` has returned."""
 
-    def __init__(self, settings: EngineSettings) -> None:
+    def __init__(self, settings: EngineSettings | StreamSettings) -> None:
         self.settings = settings
+        self.told: dict[str, Any] = {}
+        """What it said of itself when it had started."""
         self.address = ""
         self.key = ""
         self.users = 0
@@ -69,6 +99,7 @@ class Engine:
         self._log: deque[str] = deque(maxlen=_LAST_LINES)
         self._reader: threading.Thread | None = None
         self._starting = threading.Lock()
+        self._folder = ""
 
     @property
     def pid(self) -> int | None:
@@ -122,12 +153,15 @@ class Engine:
         settings = asdict(self.settings)
         settings["threads"] = self.settings.threads or idle_cores()
         settings["key"] = self.key = secrets.token_hex(16)
+        # nobody else may enter it, so a socket in it needs no key; made here, because a child that is killed leaves it
+        if isinstance(self.settings, StreamSettings):
+            settings["folder"] = self._folder = tempfile.mkdtemp(prefix="dissensus-")
         self._log.clear()
         # workers of the engine's pool must sleep while they wait: spinning, two of them on a busy machine of two cores
         # were six times slower than one
         env = {**os.environ, "OMP_WAIT_POLICY": "passive"}
         self._process = subprocess.Popen(  # noqa: S603 - our own file, by the Python that runs us
-            [sys.executable, "-P", "-u", str(_HOST)],
+            [sys.executable, "-P", "-u", str(Path(__file__).with_name(self.settings.HOST))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -150,7 +184,7 @@ class Engine:
         except (OSError, ValueError):
             answer = {}
         if "address" in answer:
-            self.address = answer["address"]
+            self.address, self.told = answer["address"], answer
             return
         problem = self.ended() or "The engine does not start."
         self._end()
@@ -158,6 +192,7 @@ class Engine:
 
     def _end(self) -> None:
         process, self._process, self.address = self._process, None, ""
+        folder, self._folder = self._folder, ""
         if process is None:
             return
         if process.stdin is not None:
@@ -173,6 +208,8 @@ class Engine:
         for pipe in (process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _keep(self, stderr: IO[str]) -> None:
         for line in stderr:
@@ -180,11 +217,11 @@ class Engine:
                 self._log.append(text)
 
 
-_engines: dict[EngineSettings, Engine] = {}
+_engines: dict[EngineSettings | StreamSettings, Engine] = {}
 _guard = threading.Lock()
 
 
-def share(settings: EngineSettings) -> Engine:
+def share(settings: EngineSettings | StreamSettings) -> Engine:
     """The engine for these settings, with one more user. It is not started here."""
     with _guard:
         engine = _engines.setdefault(settings, Engine(settings))

@@ -8,6 +8,7 @@ what lies between the marks is cut with control tokens on, each text with contro
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 from collections import OrderedDict
@@ -54,6 +55,12 @@ class Prompter:
         for piece in frame:
             ids += await self.text(turns[piece].text) if isinstance(piece, int) else piece
         return ids + (await self.text(begun) if begun else [])
+
+    def template(self, turns: Sequence[Turn]) -> str:
+        """Digest of how turns with these roles become a prompt; "" if none have yet."""
+        roles = tuple(turn.role for turn in turns)
+        frame = self._frames.get(roles) or self._frames.get(tuple(turn.role for turn in plain_turns(turns)))
+        return "" if frame is None else hashlib.sha256(repr(frame).encode()).hexdigest()[:16]
 
     async def text(self, text: str) -> list[int]:
         """A text as ids that hold no control token."""

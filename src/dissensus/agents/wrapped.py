@@ -29,6 +29,11 @@ class Wrapped:
         """Digest of the tokenizer of the model inside; "" if it does not say."""
         return str(getattr(self.model, "tokenizer", ""))
 
+    async def forget(self, prefix: str) -> None:
+        """Have the model inside free the streams whose names begin with ``prefix``, if it keeps any."""
+        if (forget := getattr(self.model, "forget", None)) is not None:
+            await forget(prefix)
+
     async def close(self) -> None:
         """Close the model inside."""
         await self.model.close()

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,9 @@ from dissensus.script.outcomes import (
     TransportFailure,
     to_data,
 )
+
+_RUNS = itertools.count(1)
+_FORGET_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +140,8 @@ class Live:
         self._scopes: dict[str, anyio.CancelScope] = {}
         self._late: set[str] = set()
         self._persons: list[str] = []
+        self._run = f"run-{next(_RUNS)}"
+        self._streaming: dict[int, Model] = {}
 
     async def __aenter__(self) -> Self:
         self._group = anyio.create_task_group()
@@ -150,6 +156,10 @@ class Live:
             await self._group.__aexit__(kind, error, trace)
         else:  # kept from the group, which would wrap it
             await self._group.__aexit__(None, None, None)
+        with anyio.move_on_after(_FORGET_S, shield=True):
+            for model in self._streaming.values():
+                if (forget := getattr(model, "forget", None)) is not None:
+                    await forget(f"{self._run}/")
 
     def start(self, job: Job) -> None:
         """Begin ``job`` in a task of its own; a person's question is only noted."""
@@ -286,6 +296,10 @@ class Live:
             )
 
         call = replace(call, report=report)
+        if isinstance(call, Extend | Score) and call.stream:
+            # runs side by side may name their texts alike; what one agent has read is nothing to another run
+            call = replace(call, stream=f"{self._run}/{call.stream}")
+            self._streaming[id(model)] = model
         outcome: Outcome | None = None
         try:
             with anyio.move_on_after(left_s):

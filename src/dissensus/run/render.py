@@ -15,7 +15,7 @@ from dissensus.script.effects import Ask, AskPerson, Continue, Effect, RunCheck,
 from dissensus.script.seats import Seat
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
-_HINTS = frozenset({"key", "report", "stream"})
+_HINTS = frozenset({"hear", "key", "report", "stream"})
 """Fields of a call that do not change what is asked."""
 
 
@@ -61,13 +61,21 @@ def render(effect: Effect, key: str, seat: Seat | None, seen: Sequence[Seen], se
                 stop=effect.stop,
                 top_p=effect.top_p,
                 stream=effect.stream,
+                hear=effect.hear,
                 key=key,
             )
         case ScoreTexts():
             if seat is None:
                 raise TypeError(effect)
             turns = _context(seat, seen, effect.examples, effect.prompt)
-            call = Score(turns=turns, continuations=effect.continuations, key=key)
+            call = Score(
+                turns=turns,
+                continuations=effect.continuations,
+                text=effect.text,
+                tokens=effect.tokens,
+                stream=effect.stream,
+                key=key,
+            )
         case _:
             pass
     deadline = getattr(effect, "deadline_s", None)
@@ -97,6 +105,8 @@ def _request_hash(effect: Effect, call: Call | None, seat: Seat | None) -> str:
             what |= {name: getattr(call, name) for name in call.__dataclass_fields__ if name not in _HINTS}
             if what.get("top_p", "") is None:  # as it was hashed before there was that field
                 del what["top_p"]
+            if isinstance(call, Score):  # likewise
+                what = {name: value for name, value in what.items() if value or name not in ("text", "tokens")}
         case UseTool(), _:
             what = {"call": "tool", "agent": effect.agent, "tool": effect.tool, "arguments": effect.arguments}
         case RunCheck(), _:
@@ -122,6 +132,8 @@ def describe(job: Job) -> dict[str, Any]:
                 body["tokens"] = list(effect.tokens) if effect.tokens is not None else None
             if isinstance(effect, ScoreTexts):
                 body["continuations"] = list(effect.continuations)
+                if effect.text or effect.tokens:
+                    body |= {"text": effect.text, "tokens": effect.tokens and list(effect.tokens)}
             if isinstance(call, Generate | Extend):
                 body["parameters"] = {
                     "temperature": call.temperature,

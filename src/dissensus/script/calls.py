@@ -91,7 +91,8 @@ class Extend:
 
     ``top_p`` is sent where it is given; None leaves it to the model's options. ``stream`` names the growing text that
     is continued, for one reader: a back end that keeps one cache for each (turns, stream) reads nothing twice. It is a
-    hint, as ``key`` is, and no part of the request's hash.
+    hint, as ``key`` is, and no part of the request's hash. So is ``hear``: it asks for the log-probability of what is
+    read anew of the text, from a back end that can tell it.
     """
 
     turns: tuple[Turn, ...]
@@ -103,16 +104,24 @@ class Extend:
     stop: tuple[str, ...] = ()
     top_p: float | None = None
     stream: str = ""
+    hear: bool = False
     key: str = ""
     report: Report | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """Log-probability of each of ``continuations`` as the assistant's message after ``turns``."""
+    """Log-probability of each of ``continuations`` as the assistant's message after ``turns``.
+
+    If that message has begun already, with ``text`` or ``tokens``, they are what might come next; ``stream`` is as in
+    :class:`Extend`.
+    """
 
     turns: tuple[Turn, ...]
     continuations: tuple[str, ...]
+    text: str = ""
+    tokens: tuple[int, ...] | None = None
+    stream: str = ""
     key: str = ""
     report: Report | None = field(default=None, compare=False)
 

@@ -44,7 +44,8 @@ class Ask:
 class Continue:
     """Have an agent continue ``text`` (or ``tokens``) from its own prompt. Outcome: Extended or a failure.
 
-    ``top_p`` None leaves it to the model; ``stream`` names the growing text, so that a back end can keep its cache.
+    ``top_p`` None leaves it to the model; ``stream`` names the growing text, so that a back end can keep its cache;
+    ``hear`` asks for the log-probability of what is read anew.
     """
 
     kind: ClassVar[str] = "continue"
@@ -58,6 +59,7 @@ class Continue:
     temperature: float | None = None
     top_p: float | None = None
     stream: str = ""
+    hear: bool = False
     stop: tuple[str, ...] = ()
     deadline_s: float | None = None
     key: str | None = None
@@ -65,13 +67,19 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class ScoreTexts:
-    """Have an agent's model score ``continuations`` as its answer to ``prompt``. Outcome: Scores or a failure."""
+    """Have an agent's model score ``continuations`` as its answer to ``prompt``. Outcome: Scores or a failure.
+
+    ``text`` (or ``tokens``) is an answer that has begun already; then they are what might come next.
+    """
 
     kind: ClassVar[str] = "score"
     agent: str
     prompt: str
     continuations: tuple[str, ...]
     _: KW_ONLY
+    text: str = ""
+    tokens: tuple[int, ...] | None = None
+    stream: str = ""
     thread: str = "main"
     examples: tuple[Turn, ...] = ()
     deadline_s: float | None = None

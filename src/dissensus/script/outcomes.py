@@ -69,6 +69,11 @@ class Extended:
         template: digest of how turns became a prompt; "" if it is not known.
         fidelity: ``token_exact``, ``text_prefill`` or ``approximate`` where the back end knows better than its caller
             how exactly the given beginning was continued; "" otherwise.
+        heard: natural-log probability, under this model and prompt, of what was read anew of the given tokens: of the
+            last ``len(heard)`` of them. None: not asked for, or not known.
+        others: where the agents of a text read along as it is written: natural-log probability of each of ``tokens``
+            under each of the others, by agent.
+        read: tokens that the others read for that during this call; no part of ``usage``.
     """
 
     kind: ClassVar[str] = "extended"
@@ -85,6 +90,9 @@ class Extended:
     tokenizer: str = ""
     template: str = ""
     fidelity: str = ""
+    heard: tuple[float, ...] | None = None
+    others: Mapping[str, tuple[float, ...]] | None = None
+    read: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +262,8 @@ _LATER = {
     Extended.kind: {
         field.name: field.default
         for field in fields(Extended)
-        if field.name in ("raw", "ends", "sampled", "dropped", "tokenizer", "template", "fidelity")
+        if field.name
+        in ("raw", "ends", "sampled", "dropped", "tokenizer", "template", "fidelity", "heard", "others", "read")
     }
 }
 """Fields that came later, by kind, with their defaults: left out where they say nothing, so that what was recorded
