@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -13,6 +14,8 @@ from dissensus.decide.round_robin import round_robin
 from dissensus.decide.round_robin_result import RoundRobin
 from dissensus.decide.round_robin_settings import RoundRobinSettings
 from dissensus.record.memory import MemoryStore
+from dissensus.record.sqlite import open_record
+from dissensus.record.store import Store
 from dissensus.run.performers import Live
 from dissensus.run.render import render
 from dissensus.run.runs import start
@@ -65,9 +68,10 @@ def ran(
     *,
     seed: int = 0,
     question: Question = QUESTION,
-) -> tuple[RoundRobin, MemoryStore]:
-    """The decision of a real run, and its record."""
-    store = MemoryStore()
+    path: Path | None = None,
+) -> tuple[RoundRobin, Store]:
+    """The decision of a real run, and its record, which is closed if it lies at ``path``."""
+    store: Store = MemoryStore() if path is None else open_record(path, "x")
 
     async def go() -> Any:
         return await start(
@@ -79,4 +83,7 @@ def ran(
             seed=seed,
         )
 
-    return anyio.run(go), store
+    decision: RoundRobin = anyio.run(go)
+    if path is not None:
+        store.close()
+    return decision, store

@@ -193,6 +193,7 @@ class Spoken:
         before: tokens of the text before it.
         sampled: tokens sampled, with those that were not kept.
         kept: tokens added to the text.
+        back: tokens before it that were taken back after the turn, so that nobody's cache of them serves any more.
     """
 
     text: int
@@ -201,6 +202,7 @@ class Spoken:
     before: int
     sampled: int
     kept: int
+    back: int = 0
 
 
 def count(turns: Iterable[Spoken], *, block: int = EXACT, shared: bool = False) -> dict[int, Ledger]:
@@ -211,6 +213,7 @@ def count(turns: Iterable[Spoken], *, block: int = EXACT, shared: bool = False) 
     """
     ledgers: dict[int, Ledger] = {}
     held: dict[tuple[int, int], int] = {}
+    prompts: dict[tuple[int, int], int] = {}
     first: dict[int, int] = {}
     for turn in sorted(turns, key=lambda one: one.text):  # a stable sort keeps each text's turns in order
         there = (turn.text, turn.seat)
@@ -218,6 +221,11 @@ def count(turns: Iterable[Spoken], *, block: int = EXACT, shared: bool = False) 
         context = turn.prompt + turn.before
         hit = reused(held.get(there, before), context, block)
         held[there] = turn.prompt + min(turn.before + turn.kept, turn.before + max(turn.sampled - 1, 0))
+        prompts[there] = turn.prompt
+        if turn.back:
+            for one, tokens in held.items():
+                if one[0] == turn.text:
+                    held[one] = min(tokens, prompts[one] + turn.before - turn.back)
         own = ledgers.get(turn.seat, Ledger(speakers=1))
         ledgers[turn.seat] = replace(
             own,

@@ -124,6 +124,7 @@ def _caveats(table: Table, texts: Sequence[Text], tied: Sequence[str], bill: Bil
     fallback = sum(text.answer is not None and text.rule == "fallback" for text in texts)
     if fallback:
         yield f"{fallback} of {len(texts)} answers were read where no mark announces them (the last one of its kind)."
+    yield from _wrong_steps(texts)
     yield from _forged(texts)
     if broken := sum("\ufffd" in text.text for text in texts):
         yield (
@@ -176,6 +177,21 @@ def _failed_turns(texts: Sequence[Text]) -> Iterator[str]:
     if failed:
         agents = ", ".join(f"{agent} {number}" for agent, number in sorted(Counter(t.agent for t in failed).items()))
         yield f"{len(failed)} turns failed and added nothing ({agents}). The first: {failed[0].problem}"
+
+
+def _wrong_steps(texts: Sequence[Text]) -> Iterator[str]:
+    found = [wrong for text in texts for wrong in text.wrong]
+    if not found:
+        return
+    names = Counter(name for wrong in found for name in wrong.writers)
+    told = ", ".join(f"{name} {number}" for name, number in sorted(names.items()))
+    back = [wrong for wrong in found if wrong.action == "taken-back"]
+    what = f"{sum(wrong.tokens for wrong in back):,} tokens were taken back for it" if back else "they stand"
+    by = ", ".join(sorted({wrong.verifier for wrong in found}))
+    yield (
+        f"Wrong steps in the texts by {by}: {len(found)} (written by {told}); {what}. What a verifier cannot read it "
+        "passes over."
+    )
 
 
 def _forged(texts: Sequence[Text]) -> Iterator[str]:

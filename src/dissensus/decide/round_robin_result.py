@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -33,7 +33,8 @@ class Turn:
         input_hash: SHA-256 of the text as it was handed over, first 16 hexadecimal digits.
         added: what was added, as text; an incomplete character shows as U+FFFD.
         finish: ``eos`` (the back end says that the writer ended), ``length``, ``other``, or ``error``.
-        kept: tokens added.
+        kept: tokens added that stand in the finished text; on the record, in the text after the turn.
+        withdrawn: tokens that were added and that a verifier took back, then or later.
         trimmed: tokens cut off again so that the turn ends where it may.
         dropped: control tokens left out.
         marks: control marks of chat templates that the turn wrote or completed as text.
@@ -61,6 +62,7 @@ class Turn:
     added: str = ""
     finish: Literal["eos", "length", "other", "error"] = "length"
     kept: int = 0
+    withdrawn: int = 0
     trimmed: int = 0
     dropped: int = 0
     marks: int = 0
@@ -74,6 +76,31 @@ class Turn:
     cause: str = ""
     problem: str = ""
     key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongStep:
+    """A step of a text that a mechanical verifier found wrong.
+
+    Args:
+        turn: the turn, from 0 on, after which it was found; a step is judged when its line or sentence is closed.
+        verifier: which one found it.
+        start: where it began in the text as it was then, in characters.
+        written: the step.
+        why: what is wrong with it.
+        writers: who wrote some of it.
+        action: ``noted``, ``taken-back``, or ``let-stand`` after a round in which every turn was taken back.
+        tokens: how many tokens of the text were taken back.
+    """
+
+    turn: int
+    verifier: str
+    start: int
+    written: str
+    why: str
+    writers: tuple[str, ...]
+    action: Literal["noted", "taken-back", "let-stand"]
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +120,7 @@ class Text:
         problem: why there is no answer.
         fidelity: the least exact of its turns.
         turns: in order.
+        wrong: the steps that verifiers found wrong, in the order in which they were found.
     """
 
     number: int
@@ -107,6 +135,7 @@ class Text:
     problem: str = ""
     fidelity: Fidelity = "token_exact"
     turns: tuple[Turn, ...] = ()
+    wrong: tuple[WrongStep, ...] = ()
 
     @property
     def name(self) -> str:
@@ -209,9 +238,12 @@ def ledger_of(texts: Sequence[Text], seats: Sequence[str]) -> dict[str, Any]:
                 prompt=turn.prompt or 0,
                 before=turn.before,
                 sampled=turn.decoded or 0,
-                kept=turn.kept,
+                kept=max(grown, 0),
+                back=max(-grown, 0),
             )
-            for turn in done
+            for text in texts
+            for turn, grown in _growth(text)
+            if not turn.failure
         ]
         counted = {}
         for name, block in CACHES.items():
@@ -228,4 +260,12 @@ def ledger_of(texts: Sequence[Text], seats: Sequence[str]) -> dict[str, Any]:
         "counted": counted,
         "shared_prompts": shared,
         "kept": sum(turn.kept for turn in turns),
+        "withdrawn": sum(turn.withdrawn for turn in turns),
     }
+
+
+def _growth(text: Text) -> Iterator[tuple[Turn, int]]:
+    """Each turn, and by how many tokens the text was longer after it: fewer than none where a step was taken back."""
+    ends = [*(turn.before for turn in text.turns[1:]), text.kept]
+    for turn, end in zip(text.turns, ends, strict=False):  # a text that nobody wrote has no turn and one end
+        yield turn, end - turn.before

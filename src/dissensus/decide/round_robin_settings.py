@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from dissensus.decide.ledger import turns_of
+from dissensus.decide.verifiers.verify import verifier
 from dissensus.errors import SpecError
 from dissensus.script.keys import seed_of
 
@@ -71,6 +72,10 @@ class RoundRobinSettings:
             quotes and asked for what comes next; the result says so.
         prompt: ``solve`` puts the question and nothing else. ``correct`` adds that several write and that errors in
             what stands so far are to be put right.
+        verifiers: mechanical verifiers (:mod:`dissensus.decide.verifiers`) that judge the steps of a text while it is
+            written; they see the text and the question alone.
+        on_wrong: what follows from a wrong step. ``note``: it is put on the record and stays. ``rewrite``: the text is
+            taken back to before it and whoever is next goes on from there.
         on_failure: a failed call passes the turn on (``skip``), or ends the text (``end``).
         max_turns: most turns of a text; 0 is eight times what L takes, and four rounds.
         max_idle: turns in a row that add nothing, after which a text ends; 0 is one round.
@@ -104,6 +109,8 @@ class RoundRobinSettings:
     thinking: Literal["off", "text"] = "off"
     fidelity: Fidelity = "text_prefill"
     prompt: Literal["solve", "correct"] = "solve"
+    verifiers: tuple[str, ...] = ()
+    on_wrong: Literal["note", "rewrite"] = "note"
     on_failure: Literal["skip", "end"] = "skip"
     max_turns: int = 0
     max_idle: int = 0
@@ -187,5 +194,6 @@ def check(settings: RoundRobinSettings, names: Sequence[str]) -> None:
         raise SpecError(f"top_p is {settings.top_p}.", next_step="It is above 0 and at most 1.")
     if settings.temperature is not None and not 0 <= settings.temperature <= 2:
         raise SpecError(f"The temperature is {settings.temperature}.", next_step="It is 0 to 2.")
+    verifier(settings.verifiers, "")  # refuses a name that does not exist
     if any(not mark for mark in settings.control_marks):
         raise SpecError("A control mark is empty.", next_step="Leave it out.")
