@@ -150,6 +150,14 @@ def test_what_a_log_cannot_tell_is_said(tmp_path: Path) -> None:
     assert "1 of 2 messages carry no act" in done.stdout
 
 
+def test_a_long_name_moves_only_its_own_row(tmp_path: Path) -> None:
+    path = write(tmp_path, said("request", "a", "b" * 300, thread="t" * 200), said("request", "a", "b", thread="u"))
+    long, short = run(path).stdout.splitlines()[:2]
+    assert long.startswith("t" * 200 + " OPEN")
+    assert "b" * 300 + " owes a asked at #1" in long
+    assert len(short) < 200
+
+
 def test_control_characters_in_a_log_reach_no_terminal(tmp_path: Path) -> None:
     done = run(write(tmp_path, said("request", "a\x1b[2J", "b", thread="t\n\x07")))
     assert not {"\x1b", "\x07"} & set(done.stdout)

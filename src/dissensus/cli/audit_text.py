@@ -30,6 +30,8 @@ MOST_THREADS: Final = 60
 MOST_LINES: Final = 200
 _FINE: Final = frozenset({FULFILLED, ANSWERED})
 _WIDTH: Final = 12
+_WIDEST: Final = 48
+"""Characters up to which a column is made wide enough for all its names; a longer one moves only its own row."""
 _BEGAN: Final = {
     ANSWER: "asked",
     PERFORMANCE: "agreed",
@@ -49,11 +51,11 @@ def text_lines(report: AuditReport, *, everything: bool = False) -> Iterator[str
     rows = [
         (_name(key, threads), *_row(owed)) for key, owed in list(shown.items())[: None if everything else MOST_LINES]
     ]
-    first = max((len(row[0]) for row in rows), default=0) + 2
+    first = min(max((len(row[0]) for row in rows), default=0), _WIDEST) + 2
     second = max(_WIDTH, *(len(row[1]) + 2 for row in rows)) if rows else _WIDTH
-    third = max((len(row[2]) for row in rows), default=0) + 4
+    third = min(max((len(row[2]) for row in rows), default=0), _WIDEST) + 4
     for thread, status, parties, detail in rows:
-        yield f"{thread:<{first}}{status:<{second}}{parties:<{third}}{detail}".rstrip()
+        yield f"{thread:<{first - 1}} {status:<{second}}{parties:<{third - 1}} {detail}".rstrip()
     if (left := len(threads) - len(rows)) > 0:
         what = "threads in which nothing is open" if len(rows) == len(shown) else "threads"
         yield f"… {left:,} more {what} (--all shows them)"
