@@ -313,6 +313,25 @@ def test_callbacks_that_fail_are_collected() -> None:
     assert monitor.report()["failures"] == {"count": 3, "first": ["RuntimeError: no"] * 3}
 
 
+@pytest.mark.parametrize("says", [math.nan, math.inf, "noon", None, 10**400, RuntimeError("stopped")])
+def test_a_clock_that_fails_breaks_nothing(says: Any) -> None:
+    told = iter([START, says, says, says, START + 9])
+
+    def clock() -> Any:
+        now = next(told)
+        if isinstance(now, Exception):
+            raise now
+        return now
+
+    with dissensus.Monitor(clock=clock) as monitor:
+        assert monitor.tell("request", sender="a", to="b", thread="t", reply_by=5) == "ok"
+        assert monitor.tell("agree", sender="b", to="a", thread="t") == "ok"
+        assert monitor.check() == []
+        assert [owed.opened_at for owed in monitor.open()] == [START], "the latest time that is known"
+        monitor.tell("cancel", sender="a", to="b", thread="t")
+    assert monitor.report()["failures"]["count"] == 3
+
+
 def test_a_callback_may_tell_and_ask() -> None:
     answers: list[str] = []
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -105,7 +106,7 @@ class LiveCore:
 
     def look(self, moment: float | None = None) -> list[Obligation]:
         """What became overdue by ``moment``, or by the clock's time."""
-        moment = self.clock() if moment is None else moment
+        moment = self._time() if moment is None else moment
         self.latest = max(self.latest, moment)
         return self._passed(moment)
 
@@ -204,8 +205,19 @@ class LiveCore:
 
     def _stamp(self) -> float:
         self.stamped = True
-        self.latest = max(self.latest, now := self.clock())
+        self.latest = max(self.latest, now := self._time())
         return now
+
+    def _time(self) -> float:
+        """What the clock says; the latest time that is known if it fails, or says what is no time."""
+        try:
+            now = float(self.clock())
+            if math.isfinite(now):
+                return now
+            raise ValueError(f"the clock says {now}")  # noqa: TRY301 - one way for all that a clock may do
+        except Exception as error:  # noqa: BLE001 - whatever it is, the system that is watched goes on
+            self.report.failed(error)
+        return known if (known := self.now()) is not None else time.time()
 
     def _taken(self) -> list[Finding]:
         found = self._told.copy()
