@@ -195,3 +195,27 @@ def test_without_the_sdk_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with dissensus.Monitor() as monitor, pytest.raises(MissingExtra, match=r"dissensus\[otel\]"):
         span_processor(monitor)
+
+
+def test_no_thread_tells_of_an_answer_before_its_question(provider: TracerProvider) -> None:
+    told: list[str | None] = []
+
+    class Slow(dissensus.Monitor):
+        """Still hears of a start when another thread ends that span."""
+
+        def see(self, message: Any) -> str:
+            if message.act == "request":
+                ends = threading.Thread(target=span.end)
+                ends.start()
+                ends.join(10)
+                assert not ends.is_alive()
+            told.append(message.act)
+            return super().see(message)
+
+    with Slow() as monitor:
+        tracer = traced(provider, monitor)
+        span = tracer.start_span("late")  # what it is comes later, so that another span's start tells of it
+        span.set_attributes(tool("search", "c1"))
+        tracer.start_span("GET /", context=set_span_in_context(span)).end()
+        assert monitor.open() == []
+    assert told == ["request", "inform"]

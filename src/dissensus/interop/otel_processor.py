@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -83,6 +83,9 @@ class SpanFollower:
         """The last that ended: what they started may go on after them."""
         self._waiting: dict[str, list[str]] = {}
         """Open spans that were not understood yet, by trace."""
+        self._said: deque[Message] = deque()
+        """Not told yet."""
+        self._teller = threading.Lock()
 
     def started(self, span: ReadableSpan) -> None:
         """``span`` has started."""
@@ -97,13 +100,26 @@ class SpanFollower:
             return
         try:
             with self._lock:
-                said = self._end(span) if end else self._start(span)
-            for message in said:
-                self._monitor.see(message)
-        except DissensusError as error:  # the monitor has ended in between, or is strict
-            _log.debug("%s", error)
+                self._said.extend(self._end(span) if end else self._start(span))
         except Exception:  # noqa: BLE001 - whatever it is, the program that is watched goes on
             _log.exception("a span could not be followed")
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tell what was said, in order: where another thread is at it, or a callback came here, leave it to the teller.
+
+        Two threads that told side by side could tell of an answer before its question.
+        """
+        while self._said and self._teller.acquire(blocking=False):
+            try:
+                while self._said:
+                    self._monitor.see(self._said.popleft())
+            except DissensusError as error:  # the monitor has ended in between, or is strict
+                _log.debug("%s", error)
+            except Exception:  # noqa: BLE001 - as above
+                _log.exception("a span could not be told of")
+            finally:
+                self._teller.release()
 
     def _start(self, span: ReadableSpan) -> list[Message]:
         name = _name(span)
