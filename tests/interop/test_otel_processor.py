@@ -13,6 +13,7 @@ import pytest
 import dissensus
 from dissensus.errors import MissingExtra
 from dissensus.interop import otel_processor
+from dissensus.interop.live_monitor import Monitor
 from dissensus.interop.message_logs import audit_file
 from dissensus.interop.otel_processor import SpanFollower, span_processor
 from dissensus.say.verdicts import Obligation
@@ -200,7 +201,7 @@ def test_without_the_sdk_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
 def test_no_thread_tells_of_an_answer_before_its_question(provider: TracerProvider) -> None:
     told: list[str | None] = []
 
-    class Slow(dissensus.Monitor):
+    class Slow(Monitor):
         """Still hears of a start when another thread ends that span."""
 
         def see(self, message: Any) -> str:
