@@ -18,6 +18,11 @@ MOST_LOGGED: Final = 16
 MOST_STRANGERS: Final = 64
 """Agents without a part in a thread whose further moves are folded under their first one."""
 
+KINDS: Final = frozenset(
+    {"done", "result", "true", "false", "no-match", "proxy", "done-proxy", "brokering", "recruiting"}
+)
+"""Content types that FIPA's protocols tell apart: they mean something in each, also where no move takes them."""
+
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
@@ -190,13 +195,13 @@ class Conversation:
 def choose(steps: tuple[Step, ...], direction: int | None, m: Message, table: Table) -> Step | str:
     """The step of ``steps`` that ``m`` makes, or the name of the rule that stands against it.
 
-    A content type that the protocol does not know (a MIME type, say) tells nothing and is passed over. An exact content
+    A content type that means nothing here (a MIME type, say) tells nothing and is passed over. An exact content
     type comes before a step that names none, and a message that names none takes the first that fits.
     """
     fitting = [step for step in steps if step.direction == direction]
     if not fitting:
         return "title"
-    kind = m.content_type if m.content_type in table.kinds else None
+    kind = m.content_type if m.content_type in table.kinds or m.content_type in KINDS else None
     ranked = [step for step in fitting if step.kinds and kind in step.kinds]
     ranked += [step for step in fitting if not step.kinds or kind is None]
     if not ranked:

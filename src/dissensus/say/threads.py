@@ -102,7 +102,7 @@ def among_many(monitor: Monitor, conversation: Conversation, m: Message) -> str:
         table = conversation.table
         if m.act in table.starters and table.many:
             _join(conversation, m)
-        found = [machine for receiver in m.receivers if (machine := conversation.of(receiver)) is not None]
+        found = [machine for name in dict.fromkeys(m.receivers) if (machine := conversation.of(name)) is not None]
     else:
         mine = conversation.of(m.sender)
         found = [mine] if mine is not None else []
