@@ -4,8 +4,9 @@
 
 Both tag ``examples/labelled-dialogues.jsonl``, one dialogue after the other, and are scored against its labels: share
 of utterances with the right tag ("no act" is a tag too), macro-F1, and which act was taken for which. Beside them
-stands whoever says the most frequent label of everything, and the model is asked about one utterance at a time too. A
-call that fails tags nothing, as in an audit. Where a tag belongs (thread, addressee) is not scored.
+stands whoever says the most frequent label of everything. The model is also asked about what no pattern fits only, as
+``--patterns default --tagger MODEL`` does, and about one utterance at a time. A call that fails tags nothing, as in an
+audit. Where a tag belongs (thread, addressee) is not scored.
 
 Nothing is promised of these figures; what is checked is that every call was answered. The model takes some minutes.
 """
@@ -49,16 +50,16 @@ def read() -> tuple[Dialogues, list[str | None]]:
     return list(dialogues.values()), [label for each in labels.values() for label in each]
 
 
-def by_patterns(dialogues: Dialogues) -> list[str | None]:
-    """The acts that the shipped patterns see."""
+def with_patterns(dialogues: Dialogues) -> Dialogues:
+    """The utterances with the acts that the shipped patterns see."""
     patterns = default_patterns()
-    return [patterns.marked(message).act for dialogue in dialogues for message in dialogue]
+    return [[patterns.marked(message) for message in dialogue] for dialogue in dialogues]
 
 
 def by_model(
     dialogues: Dialogues, model: Model, window: int, threshold: float
 ) -> tuple[list[str | None], dict[str, Any]]:
-    """The acts that a model sees, and what it took."""
+    """The acts that a model sees where none is known, and what it took."""
     found: list[str | None] = []
     calls, failures = 0, Counter[str]()
     began = time.perf_counter()
@@ -68,7 +69,7 @@ def by_model(
                 some = dialogue[at : at + window]
                 tags = tagger.tags_for(some)
                 found += [
-                    None if tag is None else tagged(message, tag, at_least=threshold).act
+                    message.act if tag is None else tagged(message, tag, at_least=threshold).act
                     for message, tag in zip(some, tags, strict=True)
                 ]
             calls += tagger.done.calls
@@ -127,7 +128,7 @@ def main() -> int:
     most = Counter(labels).most_common(1)[0][0]
     facts: dict[str, Any] = {
         f"always {most or NONE}": scored([most] * len(labels), labels),
-        "patterns": scored(by_patterns(dialogues), labels),
+        "patterns": scored([said.act for dialogue in with_patterns(dialogues) for said in dialogue], labels),
     }
     promises = []
     try:
@@ -135,13 +136,17 @@ def main() -> int:
     except ModelNotFound as missing:
         print(f"{missing}\nThe model is not scored, and the kept result stays as it is.")
         return 0
-    for window in (WINDOW, 1):
-        found, took = by_model(dialogues, model, window, asked.threshold)
-        facts[f"{asked.model}, {window} at a time"] = took | scored(found, labels)
-        promises.append(at_most(f"failed calls, {window} at a time", took["failed_calls"], 0))
+    for how, given, window in (
+        (f"{WINDOW} at a time", dialogues, WINDOW),
+        (f"after the patterns, {WINDOW} at a time", with_patterns(dialogues), WINDOW),
+        ("1 at a time", dialogues, 1),
+    ):
+        found, took = by_model(given, model, window, asked.threshold)
+        facts[f"{asked.model}, {how}"] = took | scored(found, labels)
+        promises.append(at_most(f"failed calls, {how}", took["failed_calls"], 0))
     anyio.run(model.close)
     for who, figures in facts.items():
-        print(f"{who:<36} accuracy {figures['accuracy']:.2f}  macro-F1 {figures['macro_f1']:.2f}")
+        print(f"{who:<56} accuracy {figures['accuracy']:.2f}  macro-F1 {figures['macro_f1']:.2f}")
     return finish("tagging", {}, promises, facts=facts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -17,9 +18,10 @@ from dissensus.agents.scripted import Scripted
 from dissensus.errors import ModelNotFound, SpecError, UsageError
 from dissensus.interop.message_logs import AuditReport
 from dissensus.interop.model_tagger import CONTEXT, MOST_IN_A_ROW, MOST_WAITING, WINDOW, ModelTagger, open_tagger
+from dissensus.say.audit import run
 from dissensus.say.message import MODEL, PATTERN, Message
 from dissensus.say.monitor import Monitor
-from dissensus.say.readers.base import Item, Skipped
+from dissensus.say.readers.base import Item, Reader, Skipped, Source
 from dissensus.say.readers.patterns import parse_patterns
 from dissensus.say.readers.tagging import CHOICES
 from dissensus.say.verdicts import Finding
@@ -367,6 +369,65 @@ def test_no_tags_whatever_make_a_violation(tags: list[str], speakers: list[int])
     assert [finding.says for finding in findings if finding.level != "info"] == []
 
 
+def audited(messages: list[Message], tagger: ModelTagger | None) -> list[Finding]:
+    """What the audit's own loop finds in messages of ada, ben and cleo."""
+    findings: list[Finding] = []
+    reader = Reader(
+        name="t", title="", recognise=lambda _: 1, read=lambda _source, _options: iter(messages), looks_for=""
+    )
+    through = None if tagger is None else tagger.through
+    run(Source("t", io.BytesIO), reader, Monitor(on_finding=findings.append), through=through)
+    return findings
+
+
+DECLARED = ["request", "agree", "inform", "refuse", "failure", "cancel", "cfp", "propose", "query-ref"]
+FOLLOWS = {"cfp": "fipa-contract-net", "query-ref": "fipa-query", "propose": "fipa-propose"}
+
+
+@given(
+    talk=st.lists(
+        st.tuples(
+            st.sampled_from(["", "", "", *DECLARED[:4], *DECLARED]),
+            st.sampled_from([("ben", "ada"), ("ben", "ada"), ("ada", "ben"), ("cleo", "ada")]),
+            st.sampled_from(["agree", "inform"]) | ACTS,
+        ),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_a_guess_makes_nobody_guilty(talk: list[tuple[str, tuple[str, str], str]]) -> None:
+    """Whatever the model says, what is a violation with its tags was one without them."""
+    talk = [("request", ("ada", "ben"), ""), *talk]
+    messages = []
+    for at, (act, (sender, receiver), _) in enumerate(talk):
+        where = {"thread": FOLLOWS.get(act, "t"), "protocol": FOLLOWS.get(act)} if act else {}
+        messages.append(says(at, f"{at}", act or None, sender=sender, receivers=(receiver,), **where))
+
+    def model(call: Generate) -> Outcome:
+        return Reply(text=json.dumps([{"act": talk[int(text)][2], "confidence": 1} for text in asked(call)]))
+
+    guilty = {finding.id for finding in audited(messages, None) if finding.level == "violation"}
+    with_tags = audited(messages, alone(model))
+    assert {finding.id for finding in with_tags if finding.level == "violation"} <= guilty
+
+
+def test_what_only_a_guess_made_illegal_is_a_warning(tmp_path: Path) -> None:
+    path = log(
+        tmp_path,
+        {"act": "request", "thread": "f1", "content": "Draw it."},
+        "Done.",
+        {"act": "request", "thread": "f2"},
+        {"act": "inform", "thread": "f1"},
+        {"act": "agree", "thread": "f3"},
+    )
+    report = dissensus.audit(path, tagger=knowing({"Done.": "inform"}))
+    found = {finding.id: (finding.level, finding.says) for finding in report.findings}
+    assert found["m3"][0] == "warning"
+    assert "unless an act that was guessed before it is wrong" in found["m3"][1]
+    assert found["m4"][0] == "violation"  # no guess has a part in that
+    assert (report.tally.violations, report.tally.warnings) == (1, 1)
+
+
 def test_little_is_held_back() -> None:
     taken = 0
 
@@ -450,3 +511,13 @@ def test_a_real_model_answers_in_the_form(tmp_path: Path, smollm2_path: Path) ->
     assert done.model.startswith("llama:smollm2")
     assert (done.calls, done.failures, done.shown, done.not_shown) == (1, {}, 2, 0)
     assert adds_up(done)
+
+
+def test_the_figures_in_the_documentation_are_those_kept() -> None:
+    root = Path(__file__).resolve().parents[2]
+    page = (root / "docs" / "patterns.md").read_text()
+    kept = json.loads((root / "benchmarks" / "results" / "tagging.json").read_text())["facts"]
+    assert len(kept) == 5
+    for who, figures in kept.items():
+        row = f"{figures['accuracy']:.2f} | {figures['macro_f1']:.2f} | {figures['tagged']} | {figures['rightly']} |"
+        assert f"| {who} | {row}" in page, (who, row)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from dissensus.errors import LogError
-from dissensus.say.message import Message
+from dissensus.say.message import GUESSED, Message
 from dissensus.say.monitor import Monitor
 from dissensus.say.readers.base import Item, Options, Reader, Skipped, Source
 from dissensus.say.verdicts import PENDING, UNTAGGED
@@ -116,6 +116,7 @@ def run(
     options = Options(lenient=options.lenient, protocol=options.protocol, extra=options.extra, aside=aside)
     sources: dict[str, int] = {}
     see = monitor.see
+    guesses = tagger is not None or through is not None
     every = 0xFFF if through is None else 0
     read = reader.read(source, options)
     for item in read if through is None else through(read):
@@ -137,6 +138,8 @@ def run(
                 tally.untagged.append(m.id)
         else:
             sources[m.tag_source] = sources.get(m.tag_source, 0) + 1
+            if guesses and m.tag_source in GUESSED and m.thread is not None:
+                monitor.guessed.add(m.thread)
         if progress is not None and not monitor.messages & every:
             progress(monitor.messages)
     unreadable = (tally.last_unreadable,) if tally.last_unreadable else ()

@@ -11,7 +11,7 @@ from dissensus.say.acts import ACTS
 from dissensus.say.book import Book
 from dissensus.say.delivery import MOST_RUN, cross, hold, release
 from dissensus.say.machine import Applied, Conversation, Machine, addressed, choose, direction_of
-from dissensus.say.message import Message
+from dissensus.say.message import GUESSED, Message
 from dissensus.say.protocol import TOTAL, UNORDERED, Protocol
 from dissensus.say.tables import PARTNER, STARTER, Step, Table
 from dissensus.say.verdicts import (
@@ -79,6 +79,8 @@ class Judge:
         """The log has ended: nothing is held any longer."""
         self.brokers: dict[str, int] = {}
         """How many answers brokers got in threads of their own and have not passed on."""
+        self.guessed: set[str] = set()
+        """Threads in which an act was guessed while this log was read: what is illegal there may not be."""
         self._given = dict(given)
         self._find = find
         self.tables: dict[str, Table] = {}
@@ -125,7 +127,11 @@ class Judge:
         caused_by: str | None = None,
         crossed: tuple[str, ...] = (),
     ) -> str:
-        """Make a finding of it, and return the verdict."""
+        """Make a finding of it, and return the verdict. A guess is nobody's fault, nor is what it made illegal."""
+        if level == VIOLATION and m.tag_source in GUESSED:
+            level, says = WARNING, f"{says} (its act is a guess)"
+        elif level == VIOLATION and verdict == ILLEGAL and m.thread in self.guessed:
+            level, says = WARNING, f"{says} (unless an act that was guessed before it is wrong)"
         place = machine.place if machine is not None else None
         sub = machine.partner if machine is not None and conversation is not None and conversation.table.many else ""
         self.found(

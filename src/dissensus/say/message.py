@@ -12,6 +12,9 @@ FIELD, STRUCTURE, PATTERN, MODEL, PERSON = "field", "structure", "pattern", "mod
 DECLARED = frozenset({FIELD, STRUCTURE})
 """Sources that declare. What only an inferred message closes is ``answered``, never ``fulfilled``."""
 
+GUESSED = frozenset({PATTERN, MODEL})
+"""Sources that guess what prose does."""
+
 INFERRED = "inferred"
 """The act follows from who spoke next, a role's name or the order of lines; nobody declared it."""
 

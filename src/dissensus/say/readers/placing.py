@@ -60,7 +60,7 @@ class _Open:
             return False
         if self.act in ("propose", "cfp"):
             return act in (_OFFER if self.act == "propose" else {"refuse", "propose", "not-understood"})
-        return act in _ASKED
+        return act in _ASKED and not (act == "not-understood" and self.agreed)  # who agreed had understood
 
 
 class Threads:
