@@ -8,7 +8,7 @@ servers makes it shorter.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any, Final
 
@@ -167,9 +167,8 @@ def arms_of(spec: Spec, name: str, given: Any, place: Place) -> Iterator[Arm]:
 
 def _swept(kind: type[Settings], key: str, value: Any) -> list[Any]:
     """The values of a setting: the items of a list, unless the setting itself is one."""
-    default = next((one.default for one in fields(kind) if one.name == key), MISSING)
     if not isinstance(value, list):
         return [value]
-    if isinstance(default, tuple):
+    if any("tuple" in str(one.type) for one in fields(kind) if one.name == key):
         return list(value) if value and all(isinstance(one, list) for one in value) else [value]
     return list(value)

@@ -1,8 +1,7 @@
 """Who carries the units of a study out: the seam, and the executor on this machine.
 
 An executor is given units and does them in any order, wherever it likes; all that it has to keep is that each unit ends
-up in its record. Units are plain data, and the state of a study is its records, so that several executors may share a
-folder and any of them may be killed.
+up in its record. Units are plain data, and the state of a study is its records, so that it may be killed at any time.
 """
 
 from __future__ import annotations

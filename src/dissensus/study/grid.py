@@ -155,15 +155,11 @@ class Unit:
                 "gold": self.task.gold,
                 "corrupted": list(self.corrupted),
                 "targets": list(self.targets),
-                "attack": self.cell.attack,
-                "digests": sorted({one.digest for one in self.corruptions.values()}),
+                "attacks": sorted(
+                    {f"{one.attack} {one.version} {one.strength} {one.digest}" for one in self.corruptions.values()}
+                ),
             }
         }
-
-    @property
-    def run_seed(self) -> int:
-        """The seed of the run: its own, since no two units share a name."""
-        return seed_of(self.seed, self.name)
 
     @property
     def name(self) -> str:
@@ -174,8 +170,8 @@ class Unit:
         return f"{where}/{self.task.id}/{self.seed}/{place}-{self.order[0]}"
 
     @cached_property
-    def digest(self) -> str:
-        """Digest of everything that decides what is run: a run with another digest is another run."""
+    def content(self) -> str:
+        """Digest of everything that decides what is run, but for the seed. Names of the study's own are not in it."""
         panel = self.cell.lineup.panel
         return digest_of(
             {
@@ -183,13 +179,28 @@ class Unit:
                 "procedure": self.cell.arm.procedure,
                 "data": self.data,
                 "seats": [
-                    {"agent": seat.agent, "model": model_data(panel, seat.agent), "system": seat.system,
-                     "context": seat.context, "temperature": seat.temperature, "max_tokens": seat.max_tokens}
+                    {
+                        "agent": seat.agent,
+                        "model": model_data(panel, seat.agent),
+                        "system": seat.system,
+                        "context": seat.context,
+                        "temperature": seat.temperature,
+                        "max_tokens": seat.max_tokens,
+                    }
                     for seat in self.seats()
                 ],
-                "seed": self.run_seed,
             }
-        )  # fmt: skip
+        )
+
+    @property
+    def run_seed(self) -> int:
+        """The seed of the run: its own, since no two runs that differ in anything have the same content."""
+        return seed_of(self.seed, self.content)
+
+    @property
+    def digest(self) -> str:
+        """Digest of content and seed: a run with another digest is another run."""
+        return digest_of([self.content, self.seed])
 
 
 def cells_of(study: Study) -> Iterator[Cell]:

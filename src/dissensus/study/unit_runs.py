@@ -48,7 +48,7 @@ class Found:
 def path_of(folder: Path, unit: Unit) -> Path:
     """The unit's first record."""
     cell = unit.cell
-    where = folder / "records" / _word(cell.tasks.name) / _word(cell.lineup.name) / _word(cell.arm.name)
+    where = folder / "records" / _word(cell.tasks.name) / _word(cell.lineup.name) / _word(cell.arm.family)
     return where / f"{_word(unit.task.id.rpartition('/')[2])}-{unit.digest[:16]}.db"
 
 
@@ -89,7 +89,7 @@ def lost_calls(events: Sequence[Event]) -> int:
 
 
 async def carry_out(folder: Path, unit: Unit, cast: Cast) -> Found:
-    """Run the unit in a new record, or finish one that was begun; what is finished is left as it is.
+    """Run the unit in a new record, or finish one that was begun; what is finished, and lost no call, is left as it is.
 
     Raises:
         SpecError: the procedure cannot be held with this line-up.
@@ -99,13 +99,16 @@ async def carry_out(folder: Path, unit: Unit, cast: Cast) -> Found:
     for path in paths_of(folder, unit):
         if path.exists():
             events = read(path)
-            if events is None or (events and events[-1].kind == "ended"):
+            if events is None:
                 continue
-            if events:
-                if await go_on(path, cast) is None:
-                    continue
-            else:
+            if events and events[-1].kind == "ended":
+                if (one := _found(path)) is not None and not one.lost:
+                    return one
+                continue
+            if not events:
                 await _start(path, "a", unit, cast)
+            elif await go_on(path, cast) is None:
+                continue
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             await _start(path, "x", unit, cast)
