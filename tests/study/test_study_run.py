@@ -38,8 +38,7 @@ def test_collapse_and_rescue_in_small(tmp_path: Path) -> None:
     [rescue] = report.rescues
     assert rescue.rescue.works
     assert (rescue.nulls[FIRST], rescue.nulls[LAST], rescue.nulls[ANY]) == (0.5, 1, 1)
-    assert rescue.rescue.better
-    assert not rescue.rescue.repaired  # whoever is last is honest here, which would have done as well
+    assert not rescue.rescue.repaired  # whoever is last is honest here, which would have done as well; four are too few
     [attacked] = [turns for turns in report.turns if turns.corrupted == 3]
     assert attacked.repaired.value == 1
     assert attacked.repaired.n > 0
