@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -10,12 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dissensus.decide.dispute.annotations import annotation_data, evidence_from_annotation
 from dissensus.decide.dispute.claims import Claim
 from dissensus.decide.dispute.evidence import (
     CsvSelector,
+    Evidence,
+    JsonSelector,
     LineSelector,
     PageSelector,
     QuoteSelector,
+    Selector,
     TextSelector,
     TokenSelector,
 )
@@ -287,3 +292,37 @@ def test_data_from_anywhere_is_a_claim_or_an_error_with_a_next_step(data: Any) -
         except SpecError as error:
             wrong = error
         assert wrong is None or (wrong.line == 1 and wrong.next_step)
+
+
+@pytest.mark.parametrize(
+    "selectors",
+    [
+        [TextSelector(0, 3)],
+        [LineSelector(11, 20)],
+        [CsvSelector(2), TokenSelector(0, 3, "/a")],
+        [CsvSelector(2, 3)],
+        [CsvSelector(2, "qty")],
+        [JsonSelector("/a~1b")],
+        [PageSelector(3)],
+        [PageSelector(3, 5)],
+    ],
+)
+def test_annotations_come_back(selectors: list[Selector]) -> None:
+    item = Evidence(
+        DIGEST, tuple(selectors), "the quote", "before ", media="text/csv", captured_at="2026-03-02", id="e"
+    )
+    data = annotation_data(item)
+    assert data["target"]["selector"][-1] == {"type": "TextQuoteSelector", "exact": "the quote", "prefix": "before "}
+    back = evidence_from_annotation(data)
+    assert back == replace(item, selectors=(*selectors, QuoteSelector("the quote", "before ")))
+
+
+def test_lines_of_an_annotation_are_gaps() -> None:
+    data = annotation_data(Evidence(DIGEST, (LineSelector(11, 20),), "x"))
+    assert data["target"]["selector"][0]["value"] == "line=10,20"
+
+
+@pytest.mark.parametrize("data", [{}, [], {"target": "x"}, {"target": {"source": "http://x", "selector": None}}])
+def test_what_is_no_annotation(data: Any) -> None:
+    with pytest.raises(SpecError):
+        evidence_from_annotation(data, Line("f", 3))

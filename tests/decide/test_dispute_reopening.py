@@ -189,6 +189,13 @@ def test_a_short_quote_is_not_searched_for() -> None:
     assert opened(NOTE, "them broken.", TextSelector(0, 5)).result == "MOVED"
 
 
+def test_a_part_of_a_selected_line() -> None:
+    assert opened(NOTE, "4711", LineSelector(1, 1)).result == "NOT_FOUND"
+    assert "quote selector" in opened(NOTE, "4711", LineSelector(1, 1)).hint
+    assert opened(NOTE, "4711", LineSelector(1, 1), QuoteSelector("4711")).result == "EXACT"
+    assert opened(NOTE, "held 480 boxes", LineSelector(3, 3)).result == "MOVED"
+
+
 def test_several_places_are_ambiguous_unless_context_leaves_one() -> None:
     twice = "Signed at the gate"
     assert opened(NOTE, twice, TextSelector(0, 5)).result == "AMBIGUOUS"

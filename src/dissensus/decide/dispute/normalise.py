@@ -24,7 +24,8 @@ SOFT_HYPHEN: Final = "\u00ad"
 _LINE_BREAK: Final = "(?:\r\n|[\n\r\x0b\x0c\x85\u2028\u2029])"
 _SOFT_BREAK: Final = re.compile(f"{SOFT_HYPHEN}+{_LINE_BREAK}")
 _HARD_BREAK: Final = re.compile(f"[-\u2010]{_LINE_BREAK}")
-_BLANKS: Final = re.compile(r"\s+")
+_BLANK: Final = re.compile(r"[^\S ]")
+_BLANKS: Final = re.compile("  +")
 _NOT_ASCII: Final = re.compile(r"(?s).?[^\x00-\x7f]+")
 _FOLDS_LONGER: Final = re.compile(r"[^\x00-\x7f]")
 _SIGNS: Final = {
@@ -83,12 +84,14 @@ def _round(found: _Mapped) -> None:
     found.replace(_HARD_BREAK, "", where=_between_letters)
     if not found.text.isascii():
         found.text = found.text.translate(_SIGNS)
+    found.text = _BLANK.sub(" ", found.text)
     found.replace(_BLANKS, " ")
-    if found.text.isascii():
-        found.text = found.text.lower()
+    folded = found.text.casefold()
+    if len(folded) == len(found.text):  # each character became one, for none becomes less
+        found.text = folded
     else:
         found.replace(_FOLDS_LONGER, None, pieces=lambda match: [(1, match[0].casefold())])
-        found.text = "".join(c.lower() if c.isascii() else c for c in found.text)
+        found.text = found.text.casefold()
 
 
 class _Mapped:
@@ -96,8 +99,8 @@ class _Mapped:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts = array("q", range(len(text)))
-        self.ends = array("q", range(1, len(text) + 1))
+        self.starts = array("i", range(len(text)))
+        self.ends = array("i", range(1, len(text) + 1))
 
     def replace(
         self,
@@ -109,7 +112,7 @@ class _Mapped:
     ) -> None:
         """Replace what ``pattern`` finds by ``by``, or piece by piece: so many characters by that text."""
         texts: list[str] = []
-        starts, ends = array("q"), array("q")
+        starts, ends = array("i"), array("i")
         done = 0
         for match in pattern.finditer(self.text):
             if match[0] == by or (where is not None and not where(self.text, match.start(), match.end())):

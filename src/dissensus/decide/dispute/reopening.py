@@ -107,7 +107,10 @@ def _in_source(evidence: Evidence, source: Source) -> Reopened:
     if any(each.match == "none" for each in compared):
         if any(each.match != "none" for each in compared):
             return _contradiction(parts, compared)
-        return _searched(evidence, source, alone=False)
+        found = _searched(evidence, source, alone=False)
+        if found.result != "NOT_FOUND" or not any(evidence.quote in part.text for part in parts):
+            return found
+        return replace(found, hint="The quote is a part of what is selected: add a quote selector that says so.")
     exact = all(each.match == "exact" for each in compared)
     best = min(zip(compared, parts, strict=True), key=lambda pair: len(pair[1].text))
     return Reopened(

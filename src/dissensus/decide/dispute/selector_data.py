@@ -80,6 +80,8 @@ def selector_from(data: Any) -> tuple[Selector, str | None]:
         quote = _text(data, "quote") if "quote" in data else None
         return PageSelector(page, None if last == page else last), quote
     if kind == "FragmentSelector":
+        if str(data.get("conformsTo")).endswith("rfc6901"):
+            return JsonSelector(_pointer(data.get("value"))), None
         return _fragment(_text(data, "value")), None
     return _citation(kind, data)
 
