@@ -838,6 +838,13 @@ CASES = [
         KEPT,
         order="unordered",
     ),
+    case(
+        "events before what they follow",
+        "> stream 1 | < status 1 t1 working | < task 1 t1 submitted | < status 1 t1 completed +says",
+        "3 ok a2a.late-event  t1 info",
+        "t1 answer server 1-2 fulfilled | t1 performance server 2-4 fulfilled",
+        order="unordered",
+    ),
 ]  # fmt: skip
 
 RUNS = [pytest.param(one, wire, id=f"{one.name} ({wire})") for one in CASES for wire in one.wires]

@@ -10,6 +10,8 @@ import pytest
 from logs import audited, listen
 
 from dissensus.say.message import Message
+from dissensus.say.readers import own
+from dissensus.say.readers.a2a import message_of
 from dissensus.say.readers.times import seconds
 from dissensus.say.verdicts import Finding, Obligation
 
@@ -111,6 +113,16 @@ def test_taken_up_again_after_each_message_it_says_the_same(lines: list[str]) ->
 
 
 def _as_message(data: dict[str, Any]) -> Message:
-    from dissensus.say.readers.own import message_of
+    return own.message_of(data, int(data["id"][1:]))
 
-    return message_of(data, int(data["id"][1:]))
+
+def test_without_order_of_delivery_there_is_none_on_the_wire_either() -> None:
+    def heard_in(delivery: str | None) -> list[str]:
+        event = {"taskId": "t", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"}}
+        asked = {"method": "SendStreamingMessage", "params": {"message": {"messageId": "m", "role": "ROLE_USER"}}}
+        units: list[dict[str, Any]] = [asked, {"result": {"statusUpdate": event}}]
+        said = [message_of({"jsonrpc": "2.0", "id": 1, **unit}, number) for number, unit in enumerate(units, 1)]
+        return [one.rule for one in listen(*said, delivery=delivery).findings]
+
+    assert heard_in(None) == heard_in("fifo") == ["a2a.stream-first-event"]
+    assert heard_in("unordered") == []

@@ -20,7 +20,7 @@ from dissensus.say.book import Book, OnClosed
 from dissensus.say.judge import Judge
 from dissensus.say.machine import Conversation, Machine
 from dissensus.say.message import Message
-from dissensus.say.protocol import FIPA, TOTAL, Protocol
+from dissensus.say.protocol import FIPA, TOTAL, UNORDERED, Protocol
 from dissensus.say.seen import EXACT, Seen
 from dissensus.say.swift import move_on, set_out
 from dissensus.say.threads import KEPT, WORST, among_many, begin
@@ -109,7 +109,7 @@ class Monitor(Judge):
         """Threads that ended, the last :data:`KEPT`."""
         self.long_closed = Seen()
         """Threads that ended before these."""
-        self._wire_options = dict(wire or {})
+        self._wire_options = ({"order": UNORDERED} if delivery == UNORDERED else {}) | dict(wire or {})
         self.trackers: dict[str, Any] = {}
         self.swift = delivery in {None, TOTAL} and authority is None
         """Whether ordinary moves may be made at a glance."""

@@ -330,6 +330,7 @@ class A2ATracker(Tasks):
                 self.odd.setdefault(call.message, m.id)
         if (
             call.answers == 1
+            and not self.unordered
             and (wire.op_of(call.method) == wire.STREAM or (wire.op_of(call.method) == wire.SUBSCRIBE and asked == V10))
             and event.kind in (wire.STATUS, wire.ARTIFACT)
         ):

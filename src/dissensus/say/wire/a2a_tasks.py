@@ -192,7 +192,11 @@ class Tasks(Saying):
         before, task.state = task.state, state
         answer = call.owed if own and call is not None else None
         if state == SUBMITTED:
-            if before not in (None, SUBMITTED):
+            if before not in (None, SUBMITTED) and self.unordered:
+                task.state = before
+                says = f"The task is {before} already; this was sent before that, or against the custom."
+                self.say(m, "a2a.late-event", OK, says, INFO, thread=task.id, party="", state=before or "")
+            elif before not in (None, SUBMITTED):
                 says = f"The task goes back from {before} to {SUBMITTED}."
                 self.say(m, "a2a.back-to-submitted", OK, says, WARNING, thread=task.id, state=before or "")
             if answer is not None and answer.status == PENDING and not answer.acknowledged:
