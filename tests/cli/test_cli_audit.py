@@ -356,3 +356,17 @@ def test_the_real_program_in_a_pipe() -> None:
     done = subprocess.run(command, capture_output=True, timeout=60, check=False)
     assert done.stdout.decode() == EXPECTED
     assert done.returncode == 1
+
+
+def test_where_an_act_comes_from_is_in_the_document(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, said("request", "a", "b"), {**said("inform", "b", "a"), "tag_source": "inferred"},
+        {**said("agree", "b", "a"), "tag_source": "pattern"},
+    )  # fmt: skip
+    told = json.loads(run(path, "--json").stdout)
+    [owed] = told["obligations"]
+    assert (owed["status"], owed["tag_source"], owed["closed_tag_source"]) == ("answered", "field", "inferred")
+    assert [finding["tag_source"] for finding in told["messages"]] == ["pattern"]
+    wire = json.loads(run(str(ROOT / "examples" / "a2a-log.jsonl"), "--json").stdout)
+    assert {owed["tag_source"] for owed in wire["obligations"]} == {"structure"}
+    assert {finding["tag_source"] for finding in wire["messages"]} == {"structure"}

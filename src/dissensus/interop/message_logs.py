@@ -298,6 +298,8 @@ def obligation_data(owed: Obligation, reader: Reader) -> dict[str, Any]:
         "outside": owed.outside,
         "protocol": owed.protocol or None,
         "about": owed.about or None,
+        "tag_source": owed.tag_source,
+        "closed_tag_source": owed.closed_tag_source or None,
     }
 
 
@@ -322,4 +324,5 @@ def finding_data(finding: Finding, reader: Reader) -> dict[str, Any]:
         "crossed": list(finding.crossed),
         "at": iso(finding.at),
         "remedy": finding.remedy or None,
+        "tag_source": finding.tag_source,
     }

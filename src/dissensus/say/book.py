@@ -99,6 +99,7 @@ class Book:
             source,
             m.outside,
             about,
+            m.tag_source,
         )
         if kind == ANSWER and not m.outside:
             self.requests += 1
@@ -123,6 +124,7 @@ class Book:
         owed.closed_line = m.line
         owed.closed_seq = self.seq
         owed.closed_at = m.at
+        owed.closed_tag_source = m.tag_source
         owed.reason = reason or owed.reason
         self._settle(owed, status)
         return late
@@ -133,6 +135,7 @@ class Book:
         owed.closed_line = m.line
         owed.closed_seq = self.seq
         owed.closed_at = m.at
+        owed.closed_tag_source = m.tag_source
         owed.status = status = FULFILLED if m.tag_source in DECLARED else ANSWERED
         del self.owed[id(owed)]
         counts = self.counts

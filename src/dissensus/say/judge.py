@@ -139,7 +139,7 @@ class Judge:
                 id=m.id, line=m.line, thread=m.thread, verdict=verdict, rule=rule, level=level, party=party,
                 caused_by=caused_by, says=says, act=m.act, state=place.shown if place is not None else "",
                 expected=place.expected if place is not None and verdict == ILLEGAL else (), sub=sub, crossed=crossed,
-                seq=self.book.seq, at=m.at, where=m.where,
+                seq=self.book.seq, tag_source=m.tag_source, at=m.at, where=m.where,
                 remedy=_DROPPED if verdict in {ILLEGAL, NO_TITLE, VOID, DUPLICATE} else "",
             )
         )  # fmt: skip

@@ -6,6 +6,8 @@ from typing import Final
 
 import msgspec
 
+from dissensus.say.message import FIELD
+
 OK: Final = "ok"
 """A legal move. The monitor returns this constant and makes no object for it."""
 ILLEGAL, NO_TITLE, VOID, LATE, DUPLICATE, UNTAGGED = "illegal", "no-title", "void", "late", "duplicate", "untagged"
@@ -45,6 +47,7 @@ class Finding(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only
         act, state, expected: what was said, in which state, and which acts that state allows.
         crossed: ids of the messages that this one crossed on the way.
         seq: place of the message, from 1. ``at``: its time.
+        tag_source: where the message's act comes from: ``field``, ``structure``, ``inferred``, ``pattern``, ``model``.
         remedy: what can be done: ``discard``, ``remind``, ``wait``, ``hand-on``.
     """
 
@@ -66,6 +69,7 @@ class Finding(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only
     at: float | None = None
     where: str = ""
     remedy: str = ""
+    tag_source: str = FIELD
 
 
 class Obligation(msgspec.Struct, gc=False, omit_defaults=True):
@@ -88,6 +92,7 @@ class Obligation(msgspec.Struct, gc=False, omit_defaults=True):
         outside: see :class:`~dissensus.say.message.Message`.
         untagged: id of an untagged message that may have closed it.
         about: what was asked for: method, tool or content, shortened.
+        tag_source, closed_tag_source: where the acts of the messages that opened and ended it come from.
     """
 
     thread: str
@@ -105,6 +110,7 @@ class Obligation(msgspec.Struct, gc=False, omit_defaults=True):
     deadline_source: str = ""
     outside: bool = False
     about: str = ""
+    tag_source: str = FIELD
     closed_by: str | None = None
     closed_line: int = 0
     closed_seq: int = 0
@@ -116,3 +122,4 @@ class Obligation(msgspec.Struct, gc=False, omit_defaults=True):
     suspended: bool = False
     untagged: str | None = None
     conditional: bool = False
+    closed_tag_source: str = ""

@@ -150,6 +150,7 @@ def finding(
         seq=seq,
         at=m.at,
         where=m.where,
+        tag_source=m.tag_source,
         remedy="discard" if fault.verdict in (ILLEGAL, NO_TITLE, VOID) else "",
     )
 
