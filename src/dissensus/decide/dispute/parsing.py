@@ -20,7 +20,7 @@ from dissensus.decide.dispute.values import NotRead, Value, Written, as_of_from,
 from dissensus.errors import LogError, SpecError
 from dissensus.specfile import Place
 
-DEEPEST: Final = 100
+_HELP: Final = "See `dissensus evidence check --help`."
 _DIGEST: Final = re.compile(r"(?:sha-?256:)?([0-9a-fA-F]{64})")
 _CLAIM_KEYS: Final = (
     "id", "by", "cell", "step", "subject", "attribute", "value", "value_type", "unit", "as_of", "tolerance", "kind",
@@ -153,7 +153,7 @@ def evidence_from(data: Any, at: Wrong | None = None, place: Place = ()) -> Evid
         try:
             selector, cited = selector_from(item)
         except ValueError as error:
-            raise at.wrong(where, f"The selector {error}.", next_step="See `dissensus evidence check --help`.") from None
+            raise at.wrong(where, f"The selector {error}.", next_step=_HELP) from None
         if cited is not None and quote is not None and cited != quote:
             raise at.wrong(
                 where, "The selector's text is not the evidence's quote.", next_step="Leave one of the two out."
@@ -321,4 +321,4 @@ class _Fields:
         try:
             return make(raw)
         except ValueError as error:
-            raise self.wrong(key, f"`{key}` {error}.", "See `dissensus evidence check --help`.") from None
+            raise self.wrong(key, f"`{key}` {error}.", _HELP) from None
