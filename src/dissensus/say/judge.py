@@ -13,6 +13,7 @@ from dissensus.say.delivery import MOST_RUN, cross, hold, release
 from dissensus.say.machine import Applied, Conversation, Machine, addressed, choose, direction_of
 from dissensus.say.message import GUESSED, Message
 from dissensus.say.protocol import TOTAL, UNORDERED, Protocol
+from dissensus.say.silence import too_late
 from dissensus.say.tables import PARTNER, STARTER, Step, Table
 from dissensus.say.verdicts import (
     CANCELLED,
@@ -162,6 +163,8 @@ class Judge:
         """Judge ``m`` in ``machine``, and apply it if it is legal."""
         if m.sender in self.platforms and m.act == "failure" and m.about is not None:
             return self._reported_failed(conversation, machine, m)
+        if machine.place.lapses_as is not None and too_late(self.book, machine, m):
+            self.closing = self.closing or machine.place.final
         place = machine.place
         steps = place.steps.get(m.act or "")
         if steps is None and m.name == "sorry":
@@ -264,7 +267,7 @@ class Judge:
             self.apply(conversation, machine, m, step)
         if late is None:
             return OK
-        says = f"{conversation.thread}: {m.act} came {_duration(m.at or 0.0, late)} after the deadline"
+        says = f"{conversation.thread}: {m.act} came {wording.duration(m.at or 0.0, late)} after the deadline"
         level = VIOLATION if late.status == VIOLATED else WARNING
         return self.say(m, LATE, "deadline", level, says, party=m.sender, machine=machine, conversation=conversation)
 
@@ -393,8 +396,3 @@ def about(m: Message) -> str:
     if m.name is not None:
         return m.name
     return m.content[:80] if type(m.content) is str else ""
-
-
-def _duration(at: float, owed: Obligation) -> str:
-    seconds = at - (owed.deadline or at)
-    return f"{seconds:g} s"

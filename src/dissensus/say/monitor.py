@@ -18,10 +18,11 @@ from dissensus.say import sides, wording
 from dissensus.say.acts import ACTS, COMMISSIVE
 from dissensus.say.book import Book, OnClosed
 from dissensus.say.judge import Judge
-from dissensus.say.machine import Conversation, Machine
+from dissensus.say.machine import Conversation
 from dissensus.say.message import Message
 from dissensus.say.protocol import FIPA, TOTAL, UNORDERED, Protocol
 from dissensus.say.seen import EXACT, Seen
+from dissensus.say.silence import lapse
 from dissensus.say.swift import move_on, set_out
 from dissensus.say.threads import KEPT, WORST, among_many, begin
 from dissensus.say.verdicts import (
@@ -31,7 +32,6 @@ from dissensus.say.verdicts import (
     LATE,
     OK,
     PROMISES,
-    RELEASED,
     UNTAGGED,
     VIOLATION,
     VOID,
@@ -314,21 +314,13 @@ class Monitor(Judge):
         """What a conversation may leave open where it stands has expired, and silence may stand for an act."""
         for conversation in self.running.values():
             for machine in conversation.machines():
+                if as_of is not None:
+                    lapse(self.book, machine, as_of)
                 place = machine.place
-                if place.lapses_as is not None and as_of is not None:
-                    self._silence(machine, place.lapses_as, as_of)
                 lapsing = [kind for kind in place.may_lapse if kind not in PROMISES]  # a promise does not lapse
                 for owed in [owed for owed in machine.owed if owed.kind in lapsing]:
                     machine.owed.remove(owed)
                     self.book.end(owed, EXPIRED, reason="may lapse")
-
-    def _silence(self, machine: Machine, act: str, as_of: float) -> None:
-        """Let silence past a deadline stand for ``act``: under ``jade``, no decision on a bid rejects it."""
-        if any(owed.deadline is not None and as_of > owed.deadline for owed in machine.owed):
-            released = {kind for step in machine.place.steps.get(act, ()) for kind in step.releases}
-            for owed in [owed for owed in machine.owed if owed.kind in released]:
-                machine.owed.remove(owed)
-                self.book.end(owed, RELEASED, reason=f"silence stands for {act}")
 
 
 def _doer(m: Message) -> str | None:

@@ -7,6 +7,7 @@ from typing import Final
 from dissensus.say.machine import Conversation, Machine
 from dissensus.say.message import Message
 from dissensus.say.tables import PARTNER, Place
+from dissensus.say.verdicts import Obligation
 
 DONE: Final[dict[str, str]] = {
     "accept-proposal": "accepted",
@@ -71,3 +72,8 @@ def anothers_deed(m: Message, whose: str, thread: str) -> str:
 def not_asked(m: Message, thread: str) -> str:
     """An answer to whoever was designated, by one of whom nothing was asked."""
     return f"{thread}: {m.act} by {m.sender}, of whom nothing was asked: those who were answer themselves"
+
+
+def duration(at: float, owed: Obligation) -> str:
+    """How long after the deadline ``at`` is."""
+    return f"{at - (owed.deadline or at):g} s"
