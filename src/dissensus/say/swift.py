@@ -75,6 +75,7 @@ def set_out(monitor: Monitor, m: Message, thread: str) -> bool:
     machine.told_starter = m.reply_with
     machine.remember(m)
     monitor.threads += 1
+    table.used = True
     monitor.running[thread] = conversation
     if step.target.final:
         monitor.shut(conversation)
