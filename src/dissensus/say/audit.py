@@ -74,7 +74,8 @@ class Tally:
         if self.inferred and not any("inferred" in sentence for sentence in self.reader.cannot_tell):
             yield "Some acts were only inferred: `answered` says that something came back, not that it was delivered."
         if self.skipped_count:
-            yield f"{self.skipped_count:,} lines could not be read: what was open there may have been closed."
+            lines = "line" if self.skipped_count == 1 else "lines"
+            yield f"{self.skipped_count:,} {lines} could not be read: what was open there may have been closed."
         yield from self.notes
 
 
