@@ -256,6 +256,7 @@ READER: Final = Reader(
         "X": "inform to the orchestrator, for the latest open request to X (inferred); untagged if nothing is open",
         "Y, while only X was asked": "inform in the thread of X, without title",
         "Orchestrator (thought)": "no message; counted",
+        "Orchestrator, alone or with another mark": "untagged: said to nobody in particular",
         "human, before anything else": "request to the orchestrator from outside",
         "Orchestrator (termination condition), (final answer)": "inform that ends the task from outside (inferred)",
         "other event lines (LLMCallEvent …)": "no message; counted",
