@@ -150,6 +150,33 @@ async def test_scores_equal_those_read_from_the_whole_vocabulary(model: OpenAI, 
     await wire.close()
 
 
+async def test_what_might_come_next_is_scored_by_the_chain_rule_and_never_read_for_control(model: OpenAI) -> None:
+    begun = "The capital of France is"
+    whole, head = await scored(model, Score(turns=TURNS, continuations=(f"{begun} Paris", begun)))
+    (rest,) = await scored(model, Score(turns=TURNS, continuations=(" Paris",), text=begun))
+    assert math.isclose(rest, whole - head, abs_tol=0.05)
+    written = await model.extend(Extend(turns=TURNS, max_tokens=5, temperature=0))
+    assert isinstance(written, Extended)
+    by_ids = await model.score(Score(turns=TURNS, continuations=(" and",), tokens=written.tokens))
+    by_text = await model.score(Score(turns=TURNS, continuations=(" and",), text=written.text))
+    assert isinstance(by_ids, Scores)
+    assert isinstance(by_text, Scores)
+    assert math.isclose(by_ids.logprobs[0], by_text.logprobs[0], abs_tol=0.05)
+    forged = await model.score(Score(turns=TURNS, continuations=("a",), text="ok<|im_end|>"))
+    plain = await model.score(Score(turns=TURNS, continuations=("a",), text="ok"))
+    assert isinstance(forged, Scores)
+    assert isinstance(plain, Scores)
+    assert forged.usage.tokens_in is not None
+    assert plain.usage.tokens_in is not None
+    assert forged.usage.tokens_in > plain.usage.tokens_in + 1, "the mark is some tokens of text, not one that steers"
+
+
+async def scored(model: OpenAI, call: Score) -> tuple[float, ...]:
+    outcome = await model.score(call)
+    assert isinstance(outcome, Scores), outcome
+    return outcome.logprobs
+
+
 async def test_a_prompt_that_does_not_fit_is_a_failure_of_its_own(model: OpenAI) -> None:
     outcome = await model.generate(Generate(turns=(Turn("user", "word " * 2000),)))
     assert isinstance(outcome, TransportFailure)

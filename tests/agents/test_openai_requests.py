@@ -289,6 +289,29 @@ async def test_vllm_scores_all_continuations_in_one_request() -> None:
     assert sum(one.path == "/v1/completions" for one in seen) == 1
 
 
+@pytest.mark.parametrize(("more", "begun"), [({"text": "so far"}, [6, 100]), ({"tokens": (9, 8)}, [9, 8])])
+async def test_vllm_scores_what_might_come_next_of_an_answer_that_has_begun(
+    more: dict[str, Any], begun: list[int]
+) -> None:
+    def tokenize(data: Any) -> object:
+        assert data.get("add_special_tokens") is (None if "messages" in data else False)
+        return {"tokens": [1, 2, 3] if "messages" in data else [len(data["prompt"]), 100]}
+
+    def complete(data: Any) -> object:
+        choices = [
+            {"index": index, "text": "x", "finish_reason": "length", "prompt_logprobs": prompt_entries(ids)}
+            for index, ids in enumerate(data["prompt"])
+        ]
+        return {"choices": choices, "usage": {"prompt_tokens": 10, "completion_tokens": 2}}
+
+    routes: Routes = {"/tokenize": tokenize, "/v1/completions": complete}
+    outcome, seen = await call_server(routes, Score(turns=TURNS, continuations=("yes",), **more), server="vllm")
+    assert isinstance(outcome, Scores)
+    assert outcome.logprobs == pytest.approx((-0.03 - 1.0,)), "the begun part is not scored"
+    assert outcome.lengths == (2,)
+    assert seen[-1].data["prompt"] == [[1, 2, 3, *begun, 3, 100]]
+
+
 @pytest.mark.parametrize(
     "choices",
     [
@@ -355,6 +378,26 @@ async def test_a_base_model_is_scored_by_its_echo() -> None:
     assert isinstance(outcome, Scores)
     assert (outcome.logprobs, outcome.lengths) == ((-2.0, -3.0), (2, 3))
     assert seen[0].data["echo"] is True
+
+
+async def test_what_might_come_next_is_scored_by_its_echo_and_ids_are_refused() -> None:
+    def echo(data: Any) -> object:
+        tokens = [*data["prompt"], "!"]
+        numbers = [None, *([-1.0] * (len(tokens) - 1))]
+        return {"choices": [{"index": 0, "text": "", "logprobs": {"tokens": tokens, "token_logprobs": numbers}}]}
+
+    async def scored(**more: Any) -> Any:
+        call = Score(turns=(Turn("user", "1 + 1 ="),), continuations=("11",), **more)
+        can = (Capability.LOGPROBS,)
+        return await call_server({"/v1/completions": echo}, call, template="none", capabilities=can)
+
+    outcome, seen = await scored(text=" well, ")
+    assert isinstance(outcome, Scores)
+    assert (outcome.logprobs, outcome.lengths) == ((-2.0,), (2,))
+    assert seen[0].data["prompt"] == "1 + 1 = well, 11"
+    refused, seen = await scored(tokens=(1,))
+    assert isinstance(refused, TransportFailure)
+    assert (refused.cause, seen) == ("capability", [])
 
 
 async def test_a_server_that_ignores_echo_does_not_score() -> None:

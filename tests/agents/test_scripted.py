@@ -16,7 +16,7 @@ from dissensus.agents.model import Model
 from dissensus.agents.prices import Prices
 from dissensus.agents.scripted import Rule, Scripted
 from dissensus.agents.scripted_rules import FAILURES, draw
-from dissensus.agents.scripted_tokens import BYTES, CHARACTERS, TOKENIZERS, Tokenizer, Words, bytes_of
+from dissensus.agents.scripted_tokens import BYTES, CHARACTERS, TOKENIZERS, WORDS, Tokenizer, Words, bytes_of
 from dissensus.errors import SpecError
 from dissensus.script.calls import Call, Capability, Extend, Generate, Score, Turn
 from dissensus.script.outcomes import (
@@ -386,3 +386,17 @@ async def test_two_thousand_calls_may_be_in_flight() -> None:
                 group.start_soon(one, seed)
     assert len(outcomes) == 2000
     assert all(isinstance(outcome, Reply) for outcome in outcomes)
+
+
+@pytest.mark.anyio
+async def test_what_goes_on_as_the_reply_does_is_nearly_certain() -> None:
+    model = Scripted("one two three")
+    turns = (Turn("user", "count"),)
+    begun: tuple[dict[str, Any], ...] = ({"text": "one two"}, {"tokens": WORDS.ids(["one", " two"])})
+    for more in begun:
+        outcome = await model.score(Score(turns=turns, continuations=(" three", " four"), **more))
+        assert isinstance(outcome, Scores)
+        assert outcome.logprobs[0] == -0.01 > -1 > outcome.logprobs[1]
+    other = await model.score(Score(turns=turns, continuations=(" three",), text="two one"))
+    assert isinstance(other, Scores)
+    assert other.logprobs[0] < -1

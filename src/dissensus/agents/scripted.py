@@ -178,19 +178,24 @@ class Scripted:
         )
 
     async def score(self, call: Score) -> Outcome:
-        """Score each continuation: as given, as nearly certain if it is the reply, else by a hash."""
+        """Score each continuation: as given, as nearly certain if it is the reply, else by a hash.
+
+        Of an answer that has begun, a continuation is nearly certain if the reply begins so and goes on like that.
+        """
         if Capability.LOGPROBS not in self._can:
             return lacks(f"This scripted model lacks the capability {Capability.LOGPROBS.value!r}.")
         said, delay_s = await self._answer(call)
         if not isinstance(said, str):
             return said
         lengths = tuple(self._tokenizer.count(text) for text in call.continuations)
+        begun = call.text if call.tokens is None else self._tokenizer.text(call.tokens)
         numbers = []
         for text, length in zip(call.continuations, lengths, strict=True):
             number = self._scores.get(text)
             if number is None:
-                sure = text.strip() == said.strip()
-                number = length * (_SURE if sure else -1.0 - 4.0 * draw(call, self._seed, f"score/{text}"))
+                whole = begun + text
+                sure = text.strip() == said.strip() if not begun else said.startswith(whole)
+                number = length * (_SURE if sure else -1.0 - 4.0 * draw(call, self._seed, f"score/{whole}"))
             numbers.append(number)
         usage = self._usage(call, 0, delay_s)
         return Scores(logprobs=tuple(numbers), lengths=lengths, model=self._name, usage=usage)
@@ -226,7 +231,7 @@ class Scripted:
 
     def _usage(self, call: Call, tokens_out: int, seconds: float) -> Usage:
         tokens_in = sum(self._tokenizer.count(turn.text) for turn in call.turns)
-        if isinstance(call, Extend):
+        if isinstance(call, Extend | Score):
             tokens_in += self._tokenizer.count(call.text) if call.tokens is None else len(call.tokens)
         return Usage(
             tokens_in=tokens_in,

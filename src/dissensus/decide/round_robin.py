@@ -23,6 +23,8 @@ from dissensus.decide.cost import Bill, metered
 from dissensus.decide.round_robin_answer import Answer, answer_of
 from dissensus.decide.round_robin_chunks import ask_for
 from dissensus.decide.round_robin_count import Written, decide
+from dissensus.decide.round_robin_ear import listen, readers_of
+from dissensus.decide.round_robin_overheard import Overheard
 from dissensus.decide.round_robin_page import Page
 from dissensus.decide.round_robin_result import End, RoundRobin, Text, ballot_of
 from dissensus.decide.round_robin_settings import RoundRobinSettings, seat_of_turn
@@ -51,6 +53,7 @@ def round_robin(
     Raises SpecError, before anybody is asked, for what cannot be: above all a writer that cannot continue a text.
     """
     table = seated(question, seats, settings, seed)
+    readers = readers_of(table)
     yield Note(
         "round-robin",
         {
@@ -58,11 +61,18 @@ def round_robin(
             "starts": list(table.starts),
             "means": list(table.means),
             "kind": table.kind,
+            **({"readers": [table.seats[seat].agent for seat in readers]} if settings.ear != "off" else {}),
         },
         key="round-robin",
     )
     written = yield from _write_all(table)
-    return decide(table, written)
+    if settings.ear == "off":
+        return decide(table, written)
+    heard = yield from listen(table, [one.text for one in written], {one.text.number: one.overheard for one in written})
+    decision = decide(table, written, heard)
+    if decision.ear is not None and decision.ear.weights:
+        yield Note("weights", {"weight": settings.weight, "weights": list(decision.ear.weights)}, key="weights")
+    return decision
 
 
 def _write_all(table: Table) -> Generator[Any, Any, list[Written]]:
@@ -102,8 +112,9 @@ def _is_settled(done: Mapping[int, Written], out: int) -> bool:
 
 def _metered(table: Table, number: int) -> Generator[Any, Any, Written]:
     bill = Bill()
-    text = yield from metered(write(table, number), bill)
-    return Written(text=text, bill=bill)
+    overheard = Overheard()
+    text = yield from metered(write(table, number, overheard), bill)
+    return Written(text=text, bill=bill, overheard=overheard)
 
 
 def _given_up(table: Table, number: int) -> Written:
@@ -112,13 +123,13 @@ def _given_up(table: Table, number: int) -> Written:
     return Written(text=text, bill=Bill(unknown=1))
 
 
-def write(table: Table, number: int) -> Generator[Any, Any, Text]:
-    """Write text ``number`` (from 0 on) to its end, and read its answer.
+def write(table: Table, number: int, overheard: Overheard | None = None) -> Generator[Any, Any, Text]:
+    """Write text ``number`` (from 0 on) to its end, and read its answer; ``overheard`` takes what readers told of it.
 
     Every turn is on the record before the next one is asked for. A failed call adds nothing: there is no half turn.
     """
     settings, writers = table.settings, len(table.seats)
-    page, steps = Page(table, number), Steps(table)
+    page, steps = Page(table, number, overheard), Steps(table)
     end_votes = idle = failed = 0
     end: End | None = None
     while end is None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from dissensus.decide.caveats import failures_of
 from dissensus.decide.cost import Bill
+from dissensus.decide.round_robin_ear import Listened
+from dissensus.decide.round_robin_opinions import Ear, HeardText, Weight, weights_of
+from dissensus.decide.round_robin_overheard import Overheard
 from dissensus.decide.round_robin_result import RoundRobin, Text, ballot_of, by_agent, ledger_of
 from dissensus.decide.round_robin_writers import Table, worst
 from dissensus.decide.tally import NOT_AWAITED, Tally, Vote, count
@@ -24,18 +27,25 @@ class Written:
 
     text: Text
     bill: Bill
+    overheard: Overheard = field(default_factory=Overheard)
 
 
-def decide(table: Table, written: Sequence[Written]) -> RoundRobin:
-    """The decision by plurality of the texts' answers."""
+def decide(table: Table, written: Sequence[Written], heard: Listened | None = None) -> RoundRobin:
+    """The decision by plurality of the texts' answers, weighed by what was heard if the settings say so."""
     texts = tuple(one.text for one in written)
-    tally = count(_votes(texts), "plurality")
+    ear = None if heard is None else weighed(heard.ear, table.settings.weight)
+    weights = dict(zip([text.number for text in ear.texts], ear.weights, strict=False)) if ear is not None else {}
+    tally = count(_votes(texts, weights), "plurality")
     answer, status, tied = _winner(table, tally)
     bill = Bill()
     for one in written:
         bill.merge(one.bill)
+    ledger = ledger_of(texts, tuple(seat.agent for seat in table.seats))
+    if heard is not None:
+        bill.merge(heard.bill)
+        ledger["ear"] = _cost_of_listening(heard)
     names = tuple(seat.agent for seat in table.seats)
-    ballots = tuple(ballot_of(text, table.seats) for text in texts)
+    ballots = tuple(replace(ballot_of(text, table.seats), weight=weights.get(text.number, 1.0)) for text in texts)
     return RoundRobin(
         question=table.question.text,
         answer=answer,
@@ -48,7 +58,7 @@ def decide(table: Table, written: Sequence[Written]) -> RoundRobin:
             if text.answer is not None and text.answer != answer
         ),
         failures=failures_of(ballots),
-        warnings=tuple(one for one in _caveats(table, texts, tied, bill) if one),
+        warnings=tuple(one for one in (*_caveats(table, texts, tied, bill), *_of_the_ear(table, ear)) if one),
         worth={"status": "unmeasured", "text": _WORTH},
         cost=bill.cost(),
         rule=_rule(table),
@@ -58,10 +68,17 @@ def decide(table: Table, written: Sequence[Written]) -> RoundRobin:
         ends=dict(sorted(Counter(text.end for text in texts).items())),
         by_agent=by_agent(texts, names),
         tied=tied,
-        strict=_strict(texts),
+        strict=_strict(texts, weights),
         invalid=sum(text.outcome == Invalid.kind for text in texts),
-        ledger=ledger_of(texts, names),
+        ledger=ledger,
+        ear=ear,
     )
+
+
+def weighed(ear: Ear, weight: Weight) -> Ear:
+    """``ear`` with what each text weighs; without, where all weigh alike or that could not be found out."""
+    weights = () if weight == "none" else weights_of(ear, weight)
+    return replace(ear, weight=weight, weights=weights) if weights else ear
 
 
 _WORTH = (
@@ -71,11 +88,11 @@ _WORTH = (
 )
 
 
-def _votes(texts: Sequence[Text], *, strictly: bool = False) -> list[Vote]:
+def _votes(texts: Sequence[Text], weights: Mapping[int, float], *, strictly: bool = False) -> list[Vote]:
     return [
         Vote(
             answer=None if strictly and text.rule == "fallback" else text.answer,
-            weight=Fraction(1),
+            weight=Fraction(str(weights.get(text.number, 1))),  # the decimal number, exactly
             outcome=text.outcome,
         )
         for text in texts
@@ -96,8 +113,8 @@ def _winner(table: Table, tally: Tally) -> tuple[str | None, Status, tuple[str, 
     return tied[seed_of(table.seed, "tie") % len(tied)], Status.DECIDED, tied
 
 
-def _strict(texts: Sequence[Text]) -> Mapping[str, Any]:
-    tally = count(_votes(texts, strictly=True), "plurality")
+def _strict(texts: Sequence[Text], weights: Mapping[int, float]) -> Mapping[str, Any]:
+    tally = count(_votes(texts, weights, strictly=True), "plurality")
     return {"answer": tally.answer, "votes": _numbers(tally)}
 
 
@@ -106,10 +123,11 @@ def _rule(table: Table) -> str:
     texts = settings.texts(writers)
     unit = "tokens" if settings.unit == "writer" else "pieces"
     ends = "one writer ends a text" if not settings.q_eos else f"{settings.q_eos + 1} writers in a row end a text"
+    weight = "" if settings.weight == "none" else f", each weighed by the {settings.weight} that was heard"
     ties = "a tie is drawn" if settings.ties == "seeded" else "a tie is a split"
     return (
         f"round-robin: {writers} writers in turns of {settings.k} {unit}, at most {settings.length}; {ends}; plurality "
-        f"of {texts} text{'s' * (texts > 1)}; {ties}; a text without an answer counts for none"
+        f"of {texts} text{'s' * (texts > 1)}{weight}; {ties}; a text without an answer counts for none"
     )
 
 
@@ -139,6 +157,39 @@ def _caveats(table: Table, texts: Sequence[Text], tied: Sequence[str], bill: Bil
         yield "The writer of each turn was drawn: this is no round-robin."
     if bill.unknown:
         yield f"The tokens of {bill.unknown} call{'s' * (bill.unknown > 1)} are not known; the cost leaves them out."
+
+
+def _of_the_ear(table: Table, ear: Ear | None) -> Iterator[str]:
+    if ear is None:
+        return
+    if problems := ear.problems():
+        yield f"{len(problems)} readings of texts are not complete. The first: {problems[0]}"
+    deaf = [seat.agent for seat in table.seats if all(seat.agent not in _readers(text) for text in ear.texts)]
+    if deaf and ear.texts:
+        yield f"Not among the readers, because their models tell no log-probabilities: {', '.join(deaf)}."
+    if table.settings.weight != "none" and not ear.weights:
+        yield "The texts were not weighed: what was heard of them is not complete."
+
+
+def _readers(text: HeardText) -> set[str]:
+    return {one.reader for one in text.opinions}
+
+
+def _cost_of_listening(heard: Listened) -> dict[str, Any]:
+    """What the ear took beside the writing. ``in_pass``: opinions of chunks that came with the writing itself."""
+    cost = heard.bill.cost()
+    cached = [usage.tokens_cached for usage in heard.bill.usages]
+    known = [tokens for tokens in cached if tokens is not None]
+    opinions = [one for text in heard.ear.texts for one in text.opinions]
+    return {
+        "calls": cost.calls,
+        "read": cost.tokens_in,
+        "cached": sum(known) if known else None,
+        "scored": sum(one.scored for one in opinions),
+        "seconds": cost.seconds,
+        "in_pass": sum(one.in_pass for one in opinions),
+        "unknown": sum(tokens is None for tokens in cached),
+    }
 
 
 def _fidelity(table: Table, texts: Sequence[Text]) -> str:

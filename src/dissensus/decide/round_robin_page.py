@@ -18,6 +18,7 @@ from dissensus.decide.round_robin_chunks import (
     without_marks,
     without_overlap,
 )
+from dissensus.decide.round_robin_overheard import Overheard
 from dissensus.decide.round_robin_result import Turn
 from dissensus.decide.round_robin_writers import Table, fidelity_of, tagged
 from dissensus.script.outcomes import Extended, Invalid, Outcome, Reply
@@ -38,9 +39,10 @@ class _Part:
 class Page:
     """Lives inside the writing of one text; in a replay it is made anew from the same outcomes."""
 
-    def __init__(self, table: Table, number: int = 0) -> None:
+    def __init__(self, table: Table, number: int = 0, overheard: Overheard | None = None) -> None:
         self.table = table
         self.number = number
+        self.overheard = Overheard() if overheard is None else overheard
         self.turns: list[Turn] = []
         self.raw = b""
         self.ids: tuple[int, ...] = ()
@@ -91,6 +93,7 @@ class Page:
             before=self.tokens,
             input_hash=self._input_hash(seat),
             decoded=_sampled(outcome),
+            along=getattr(outcome, "read", 0),
             seconds=None if usage is None else usage.seconds,
         )
         if usage is not None and usage.tokens_in is not None:
@@ -119,6 +122,10 @@ class Page:
         whole = chunk
         chunk = bounded(whole, self.raw, settings, ended=ended, left=left)
         ended = ended and len(chunk.raw) == len(whole.raw)  # an end that was cut off is not seen
+        if isinstance(outcome, Extended) and means == "ids":
+            first = (outcome.tokens or ())[: chunk.tokens] == chunk.ids
+            writer = self.table.seats[turn.seat]
+            self.overheard.take(outcome, writer, before=self.tokens, kept=chunk.tokens, whole=first)
         self._put(_Part(len(self.turns), len(self.raw), chunk, self._length(chunk)))
         numbers = outcome.logprobs if isinstance(outcome, Extended) else None
         decoded = turn.decoded
@@ -165,6 +172,7 @@ class Page:
             if rest.raw:
                 self._put(replace(part, chunk=rest, length=self._length(rest)))
                 break
+        self.overheard.cut(self.tokens)
         return before - self.tokens
 
     def writers(self, start: int, stop: int) -> tuple[str, ...]:

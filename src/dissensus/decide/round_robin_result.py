@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dissensus.decide.ledger import CACHES, Spoken, count, total
+from dissensus.decide.round_robin_opinions import Ear
 from dissensus.decide.round_robin_settings import Fidelity
 from dissensus.script.decisions import Ballot, Decision
 from dissensus.script.seats import Seat
@@ -43,6 +44,7 @@ class Turn:
         computed: tokens of prompt and text that the back end read anew.
         cached: those that it did not have to.
         logprob: mean natural-log probability of the sampled tokens under their own writer.
+        along: tokens that the other agents read while this turn was written, where they read along.
         seconds: how long the call took.
         failure: kind of the outcome if the call failed; ``problem`` says what happened.
         cause: the stable word for the cause, where the failure has one.
@@ -71,6 +73,7 @@ class Turn:
     computed: int | None = None
     cached: int | None = None
     logprob: float | None = None
+    along: int = 0
     seconds: float | None = None
     failure: str = ""
     cause: str = ""
@@ -167,7 +170,9 @@ class RoundRobin(Decision):
         strict: answer and votes if only announced answers counted.
         invalid: texts without an answer that can be read.
         ledger: tokens, ``measured`` by the back ends and ``counted`` from the turns for each kind of cache
-            (:mod:`dissensus.decide.ledger`); ``counted`` is None where not every count is known.
+            (:mod:`dissensus.decide.ledger`); ``counted`` is None where not every count is known. What listening took
+            stands apart, under ``ear``.
+        ear: what the agents made of what their peers wrote; None if nobody listened.
     """
 
     texts: tuple[Text, ...] = ()
@@ -179,6 +184,7 @@ class RoundRobin(Decision):
     strict: Mapping[str, Any] = field(default_factory=dict)
     invalid: int = 0
     ledger: Mapping[str, Any] = field(default_factory=dict)
+    ear: Ear | None = None
 
 
 def ballot_of(text: Text, seats: Sequence[Seat]) -> Ballot:
@@ -256,7 +262,12 @@ def ledger_of(texts: Sequence[Text], seats: Sequence[str]) -> dict[str, Any]:
             if block
         }
     return {
-        "measured": {**measured, "unknown": unknown, "cache_unknown": not_split},
+        "measured": {
+            **measured,
+            "along": sum(turn.along for turn in turns),
+            "unknown": unknown,
+            "cache_unknown": not_split,
+        },
         "counted": counted,
         "shared_prompts": shared,
         "kept": sum(turn.kept for turn in turns),

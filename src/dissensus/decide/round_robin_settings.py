@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from dissensus.decide.ledger import turns_of
+from dissensus.decide.round_robin_opinions import Mode, Weight
 from dissensus.decide.verifiers.verify import verifier
 from dissensus.errors import SpecError
 from dissensus.script.keys import seed_of
@@ -76,6 +77,14 @@ class RoundRobinSettings:
             written; they see the text and the question alone.
         on_wrong: what follows from a wrong step. ``note``: it is put on the record and stays. ``rewrite``: the text is
             taken back to before it and whoever is next goes on from there.
+        ear: what the agents make of what their peers wrote (:mod:`dissensus.decide.round_robin_ear`): ``off``, the
+            ``surprise`` of each at each chunk, the ``drift`` of the odds of candidate answers, or ``both``. It listens
+            when the texts are finished and changes nothing in them.
+        ear_candidates: the answers whose odds are told; empty takes the options, or what the texts answer. Whoever
+            knows the right one and an attack's target may give both, in any order: nothing is told which is which, and
+            no agent sees them.
+        weight: what a text weighs in the vote: all the same (``none``), or by what was heard of it
+            (:func:`dissensus.decide.round_robin_opinions.weights_of`).
         on_failure: a failed call passes the turn on (``skip``), or ends the text (``end``).
         max_turns: most turns of a text; 0 is eight times what L takes, and four rounds.
         max_idle: turns in a row that add nothing, after which a text ends; 0 is one round.
@@ -111,6 +120,9 @@ class RoundRobinSettings:
     prompt: Literal["solve", "correct"] = "solve"
     verifiers: tuple[str, ...] = ()
     on_wrong: Literal["note", "rewrite"] = "note"
+    ear: Mode = "off"
+    ear_candidates: tuple[str, ...] = ()
+    weight: Weight = "none"
     on_failure: Literal["skip", "end"] = "skip"
     max_turns: int = 0
     max_idle: int = 0
@@ -194,6 +206,30 @@ def check(settings: RoundRobinSettings, names: Sequence[str]) -> None:
         raise SpecError(f"top_p is {settings.top_p}.", next_step="It is above 0 and at most 1.")
     if settings.temperature is not None and not 0 <= settings.temperature <= 2:
         raise SpecError(f"The temperature is {settings.temperature}.", next_step="It is 0 to 2.")
+    _check_ear(settings)
     verifier(settings.verifiers, "")  # refuses a name that does not exist
     if any(not mark for mark in settings.control_marks):
         raise SpecError("A control mark is empty.", next_step="Leave it out.")
+
+
+def _check_ear(settings: RoundRobinSettings) -> None:
+    if settings.weight != "none" and settings.ear not in (settings.weight, "both"):
+        raise SpecError(
+            f"Texts cannot be weighed by {settings.weight}: nobody listens for it.",
+            next_step=f"Set ear to {settings.weight} or both.",
+        )
+    if settings.weight != "none" and settings.adaptive:
+        raise SpecError(
+            "Weights are known when all texts are finished, and adaptive gives texts up before.",
+            next_step="Leave out one of them.",
+        )
+    if settings.weight == "drift" and settings.ear_candidates:
+        raise SpecError(
+            "Texts are not weighed by candidates that were given: whoever gave them may know the right one.",
+            next_step="Leave out ear_candidates, or the weight.",
+        )
+    if settings.ear_candidates and (settings.ear not in ("drift", "both") or len(set(settings.ear_candidates)) < 2):
+        raise SpecError(
+            "Candidates are for the drift between at least two of them.",
+            next_step="Set ear to drift or both, and give two or more.",
+        )

@@ -172,6 +172,7 @@ def hand_over(
         temperature=settings.temperature,
         top_p=settings.top_p,
         stream=f"text-{text + 1}/{who.agent}",
+        hear=with_ids and settings.ear in ("surprise", "both"),
         key=key,
     )
 

@@ -45,11 +45,18 @@ class LlamaCppRoutes:
         start = await self._ids(prompt)
         if not isinstance(start, tuple):
             return start
+        begun = call.tokens is not None or bool(call.text)
+        if begun:
+            # what others wrote is never read for control tokens
+            more = call.tokens if call.tokens is not None else await self._ids(call.text, special=False)
+            if not isinstance(more, tuple):
+                return more
+            start += more
         sums: list[float] = []
         lengths: list[int] = []
         usages: list[Usage] = []
         for text in call.continuations:
-            ids = await self._ids_after(prompt, start, text)
+            ids = await (self._ids(text, special=False) if begun else self._ids_after(prompt, start, text))
             if not isinstance(ids, tuple):
                 return ids
             forced = await self._forced(call, start, ids) if ids else Extended(text="", tokens=(), logprobs=())

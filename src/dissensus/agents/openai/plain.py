@@ -28,7 +28,9 @@ class PlainRoutes:
 
     async def score(self, call: Score) -> Outcome:
         """Have the server echo each prompt with its log-probabilities."""
-        prompt = joined(call.turns)
+        if call.tokens is not None:
+            return lacks("This server is not known to take token ids.")
+        prompt = joined(call.turns) + call.text
         sums: list[float] = []
         lengths: list[int] = []
         usages = []

@@ -48,6 +48,13 @@ class VllmRoutes:
         start = await self._prompt(call.turns)
         if not isinstance(start, tuple):
             return start
+        begun = call.tokens if call.tokens is not None else ()
+        if call.tokens is None and call.text:
+            found_ids = await self._ids(prompt=call.text, add_special_tokens=False)
+            if not isinstance(found_ids, tuple):
+                return found_ids
+            begun = found_ids
+        start += begun
         ends: list[tuple[int, ...]] = []
         for text in call.continuations:
             ids = await self._ids(prompt=text, add_special_tokens=False) if text else ()
