@@ -7,8 +7,8 @@ interleaved in one run, one engine thread:
 
 * ``hand-over``: the product's way: a process that keeps what each agent has read of each text, prompts read once;
 * ``lockstep``: the same, every token read by all five agents of its text as it is written;
-* ``anew``: the same process, engine and batches, but at every turn prompt and text are cut into tokens and read from the
-  first one on, as a chat server without a cache does;
+* ``anew``: the same process, engine and batches, but at every turn prompt and text are cut into tokens and read from
+  the first one on, as a chat server without a cache does;
 * ``floor: prompts``, ``floor: ingest``, ``floor: decode``: bare calls of the engine, with nobody who samples, schedules
   or speaks to another process: the same tokens in the same number of sequences at the same depths.
 
