@@ -74,11 +74,11 @@ class Book:
         protocol: str = "",
         about: str = "",
     ) -> Obligation:
-        """Open an obligation brought about by ``m``; ``by`` is the protocol's deadline in seconds after it."""
+        """Open what ``m`` brings about; ``by`` is the protocol's deadline in seconds after it, or :data:`NEVER`."""
         deadline, source = m.reply_by, "message"
         if deadline is None:
             source = ""
-            if m.at is not None:
+            if m.at is not None and by is not NEVER:
                 if by is not None:
                     deadline, source = m.at + by, "protocol"
                 elif self.ttl is not None:
@@ -104,7 +104,7 @@ class Book:
         if kind == ANSWER and not m.outside:
             self.requests += 1
         if by is NEVER:
-            owed.conditional = True
+            owed.conditional, owed.deadline, owed.deadline_source = True, None, ""
         self.owed[id(owed)] = owed
         return owed
 
