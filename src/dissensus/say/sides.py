@@ -115,7 +115,7 @@ def after_move(judge: Judge, conversation: Conversation, machine: Machine, step:
         judge.brokers.setdefault(machine.partner, 0)
     if step.forwards and conversation.unforwarded:
         conversation.unforwarded -= 1
-    elif step.forwards:
+    elif step.forwards and judge.brokers.get(machine.partner):
         judge.brokers[machine.partner] -= 1
     end_if_done(judge, conversation, machine)
 
