@@ -11,6 +11,20 @@ OPERATOR = "operator"
 Visibility = str | tuple[str, ...]
 """``PUBLIC``, ``OPERATOR`` (no agent ever sees it), or the names of the agents that see it."""
 
+QUESTION_KINDS = frozenset(
+    {
+        "question-answer",
+        "question-again",
+        "question-notified",
+        "question-reminded",
+        "question-no-answer",
+        "question-escalated",
+        "question-withdrawn",
+        "standing-rule",
+    }
+)
+"""Events about a question to a person. They come while nobody runs the run, some of them after it has ended."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:

@@ -21,6 +21,7 @@ from dissensus.record import canonical
 from dissensus.record.blobs import name_of
 from dissensus.record.canonical import WRONG_HASH, damaged
 from dissensus.record.chain import GENESIS
+from dissensus.record.event import QUESTION_KINDS
 from dissensus.record.opening import open_record
 from dissensus.record.store import Store
 
@@ -73,7 +74,7 @@ def _verify(store: Store, progress: Progress | None) -> Verified:
     # the texts before the events: of a run that goes on meanwhile, the later events may have texts not seen yet
     total = store.head().seq
     bad, blobs = _bad_blobs(store)
-    seq, last, place = 0, GENESIS, None
+    seq, last, complete = 0, GENESIS, False
     known: set[bytes] = set()
     for row_seq, raw, stored_hash in store.rows():
         seq += 1
@@ -83,6 +84,7 @@ def _verify(store: Store, progress: Progress | None) -> Verified:
         if sha256(last + raw).digest() != stored_hash:
             raise damaged(store.path, seq, WRONG_HASH)
         place = canonical.check_place(seq, raw, store.path)
+        complete = place.kind == "ended" or (complete and place.kind in QUESTION_KINDS)
         if seq == 1 and place.id != f"{store.run_id}:1":
             raise damaged(
                 store.path, 1, f"its id is {place.id!r:.80}, but the record is that of run {store.run_id!r:.80}"
@@ -105,7 +107,6 @@ def _verify(store: Store, progress: Progress | None) -> Verified:
         )
     if progress is not None:
         progress(seq, seq)
-    complete = place is not None and place.kind == "ended"
     return Verified(path=store.path, run_id=store.run_id, events=seq, head=last.hex(), blobs=blobs, complete=complete)
 
 

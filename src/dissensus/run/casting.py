@@ -27,6 +27,7 @@ from dissensus.record.sqlite import open_record
 from dissensus.record.store import Store
 from dissensus.run import runs
 from dissensus.run.performers import Live
+from dissensus.run.waiting import at_work
 from dissensus.script.decisions import Decision
 from dissensus.script.outcomes import from_data
 
@@ -95,9 +96,12 @@ class Cast:
 
 
 def active_seconds(events: Sequence[Event]) -> float:
-    """Seconds that a run was at work: from its start and from each resumption to the event before the next."""
+    """Seconds that a run was at work: from its start and from each resumption to the event before the next.
+
+    Waiting for a person costs none.
+    """
     total, began, last = 0.0, None, None
-    for event in events:
+    for event in at_work(events):
         if began is None or event.kind == "resumed":
             total += (last - began) if began is not None and last is not None else 0.0
             began = event.time

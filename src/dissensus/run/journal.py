@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from dissensus.errors import DissensusError, NotRecorded, ReplayMismatch
-from dissensus.record.event import Draft, Event
+from dissensus.record.event import QUESTION_KINDS, Draft, Event
 from dissensus.record.store import Store
 from dissensus.script.outcomes import Extended, Reply, Scores
 
-ASIDES = frozenset({"attempt", "late", "resumed", "interrupted", "waiting", "budget-warning"})
+ASIDES = frozenset({"attempt", "late", "resumed", "interrupted", "waiting", "budget-warning"}) | QUESTION_KINDS
 """Events that depend on time and luck, not on the script: never compared, never replayed."""
 
 SPOKEN = frozenset({Reply.kind, Extended.kind, Scores.kind})

@@ -18,6 +18,11 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 _HINTS = frozenset({"hear", "key", "report", "stream"})
 """Fields of a call that do not change what is asked."""
 
+_SHOWN = ("exhibits", "topic", "dedupe_key")
+"""What of a question to a person says what is asked, beside its text and options."""
+_HANDLING = ("asked_to", "remind_s", "escalate_to", "sources", "base")
+"""What says how it is handled; its deadline is that of the job."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
@@ -113,6 +118,7 @@ def _request_hash(effect: Effect, call: Call | None, seat: Seat | None) -> str:
             what = {"call": "check", "check": effect.check, "question": effect.question, "answer": effect.answer}
         case AskPerson(), _:
             what = {"call": "person", "question": effect.question, "options": effect.options}
+            what |= {name: value for name in _SHOWN if (value := getattr(effect, name))}
         case _:
             what = {"call": effect.kind}
     return hashlib.sha256(_encode(what)).hexdigest()
@@ -150,7 +156,9 @@ def describe(job: Job) -> dict[str, Any]:
         case RunCheck():
             body |= {"check": effect.check, "question": effect.question, "answer": effect.answer}
         case AskPerson():
-            body |= {"question": effect.question, "options": list(effect.options)}
+            body |= {"question": effect.question, "options": msgspec.to_builtins(effect.options)}
+            later = {name: getattr(effect, name) for name in (*_SHOWN, *_HANDLING)}
+            body |= {name: msgspec.to_builtins(value) for name, value in later.items() if value not in (None, "", ())}
         case _:
             raise TypeError(effect)
     if job.deadline_s is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from dissensus.run.engine import Engine
 from dissensus.run.journal import Journal
 from dissensus.run.performers import Live, Past, Performer, Recorded, StillWaiting
 from dissensus.run.source import source_digest
+from dissensus.run.waiting import answered, of_the_run, still_follows
 from dissensus.script.decisions import Decision, Status
 from dissensus.script.effects import Script
 from dissensus.script.outcomes import Blocked, Reply, from_data, to_data
@@ -119,6 +120,9 @@ async def resume(
 ) -> Decision:
     """Finish an interrupted or waiting run; no call that has an outcome is made again.
 
+    A run that waits for a person may do so for weeks: it is resumed by changed procedures too, if they come to the same
+    question by the same events.
+
     Raises :class:`~dissensus.errors.RunError` if the procedure's source has changed since the record was begun, and
     :class:`~dissensus.errors.RecordDamaged` for a record that is not as it was written.
     """
@@ -126,7 +130,12 @@ async def resume(
     head = head_of(events)
     if (decision := finished(events)) is not None:
         return replace(decision, record=record.path)
-    if head.digest != source_digest():
+    past = past_of(events)
+    same = head.digest == source_digest() or (
+        _procedure(head.procedure).version == head.version
+        and await still_follows(events, past, lambda journal, silent: _play(head, journal, silent, head.script()))
+    )
+    if not same:
         raise RunError(
             f"The record was begun by version {head.software} of the procedures, whose source differs from this one.",
             next_step="Resume with that version, or start anew from the record with `dissensus fork`.",
@@ -134,7 +143,7 @@ async def resume(
     journal = Journal(record, events, on_event)
     journal.aside("resumed", {"at": len(events)})
     async with performer as live:
-        return await _drive(head, journal, Recorded(past_of(events), live), record.path)
+        return await _drive(head, journal, Recorded(past, live), record.path)
 
 
 def replay(path: str | Path, *, script: Script | None = None) -> Replayed:
@@ -310,15 +319,15 @@ def _readable(event: Event) -> Iterator[None]:
         ) from None
 
 
-def past_of(events: Iterable[Event]) -> dict[str, Past]:
-    """The recorded outcomes by key. Raises :class:`~dissensus.errors.RunError` for one that there is not here."""
+def past_of(events: Sequence[Event]) -> dict[str, Past]:
+    """The recorded outcomes by key, and the accepted answers of persons. Raises RunError for one that is none here."""
     past: dict[str, Past] = {}
     for event in events:
         if event.kind == "outcome":
-            origin = {name: value for name, value in event.body.items() if name in ("reused", "replaced")}
+            origin = {name: value for name, value in event.body.items() if name in ("reused", "replaced", "answered")}
             with _readable(event):
                 past[event.key] = Past(event.seq, event.body["request"], from_data(event.body["outcome"]), origin)
-    return past
+    return answered(events) | past
 
 
 def models_once(open_model: Callable[[str], Model]) -> Callable[[str], Model]:
@@ -351,7 +360,7 @@ def finished(events: Sequence[Event]) -> Decision | None:
 
     Raises :class:`~dissensus.errors.RunError` for a run whose procedure failed: it would fail again.
     """
-    if not events or events[-1].kind != "ended":
+    if next((event.kind for event in of_the_run(reversed(events))), "") != "ended":
         return None
     if (decision := _decision_of(events)) is None:
         reason = next((str(event.body["error"]) for event in events if event.kind == "failed"), "it has no decision")

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from dissensus.record.event import OPERATOR, Visibility
 from dissensus.script.calls import Turn
+from dissensus.script.persons import Exhibit, Option
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +114,39 @@ class RunCheck:
 
 @dataclass(frozen=True, slots=True)
 class AskPerson:
-    """Put a question to a person. Outcome: PersonAnswer, perhaps weeks later; the run waits meanwhile."""
+    """Put a question to a person. Outcome: PersonAnswer, perhaps weeks later; the run waits meanwhile.
+
+    Times run from when the question was put. None of them decides anything.
+
+    Args:
+        question: what is asked.
+        options: the answers to choose from, texts or :class:`~dissensus.script.persons.Option`; none: free text.
+        exhibits: what is shown side by side. An answer is bound to it: if it has changed since it was shown, the answer
+            is refused and the question is asked again.
+        topic: what kind of question it is: ``dispute``.
+        dedupe_key: questions with the same key, put by several runs of one folder, are answered once.
+        asked_to: who may answer; empty means anybody.
+        deadline_s: when an answer is wanted by. Past it, the question stays open with the reason ``no-answer``.
+        remind_s: how often to remind until it is answered.
+        escalate_to: who may answer too once the deadline has passed.
+        sources: folders in which the pinned bytes lie, for whoever reopens them.
+        base: folder that relative references to live sources start from.
+        key: the effect's key.
+    """
 
     kind: ClassVar[str] = "person"
     question: str
-    options: tuple[str, ...] = ()
+    options: tuple[str | Option, ...] = ()
     _: KW_ONLY
+    exhibits: tuple[Exhibit, ...] = ()
+    topic: str = ""
+    dedupe_key: str = ""
+    asked_to: tuple[str, ...] = ()
+    deadline_s: float | None = None
+    remind_s: float | None = None
+    escalate_to: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    base: str = ""
     key: str | None = None
 
 

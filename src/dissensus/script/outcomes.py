@@ -7,7 +7,7 @@ that a model said. ``kind`` is the stable name that stands in records and in JSO
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar
 
 import msgspec
@@ -199,12 +199,30 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonAnswer:
-    """What a person answered, and how they were known."""
+    """What a person answered, and how they were known.
+
+    Args:
+        answer: the id of the option chosen, or free text where there are none.
+        reason: why, in their words.
+        who: who answered.
+        authenticated_by: how that is known: ``account:ben``, ``stated:account=ben`` (a name that was only given).
+        scopes: where each part holds, of an option that asks for it.
+        shown: SHA-256 of what they were shown (:func:`dissensus.script.persons.shown_digest`).
+        version: the version of the question that they answered; it grows when it is asked again.
+        at: when, in seconds since 1970-01-01 UTC.
+        rule: ``ID v2``, if they made it a standing rule; that is said apart from the answer.
+    """
 
     kind: ClassVar[str] = "person-answer"
     answer: str
     reason: str = ""
     who: str = ""
+    authenticated_by: str = ""
+    scopes: Mapping[str, str] = field(default_factory=dict)
+    shown: str = ""
+    version: int = 1
+    at: float | None = None
+    rule: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,13 +276,15 @@ _BY_KIND: dict[str, type[Any]] = {
 }
 
 
-_LATER = {
-    Extended.kind: {
-        field.name: field.default
-        for field in fields(Extended)
-        if field.name
-        in ("raw", "ends", "sampled", "dropped", "tokenizer", "template", "fidelity", "heard", "others", "read")
-    }
+_LATER: dict[str, dict[str, Any]] = {
+    cls.kind: {one.name: {} if one.default is MISSING else one.default for one in fields(cls) if one.name in names}
+    for cls, names in (
+        (
+            Extended,
+            ("raw", "ends", "sampled", "dropped", "tokenizer", "template", "fidelity", "heard", "others", "read"),
+        ),
+        (PersonAnswer, ("authenticated_by", "scopes", "shown", "version", "at", "rule")),
+    )
 }
 """Fields that came later, by kind, with their defaults: left out where they say nothing, so that what was recorded
 before them is written as it was."""
