@@ -164,6 +164,29 @@ def test_what_is_no_json_passes_unread(server: Server) -> None:
     assert proxy.watch.counts == {"unread": 2}
 
 
+@pytest.mark.parametrize("block", [False, True])
+def test_what_the_log_does_not_tell_the_monitor_is_not_told(server: Server, tmp_path: Path, block: bool) -> None:
+    """An object that is no JSON-RPC is none live either, so that an audit of the log says the same."""
+    log = tmp_path / "log.jsonl"
+    with proxied(server.url, block=block, log=log) as proxy:
+        proxy.post(request("done"))
+        answer = proxy.post(b"[" + request("done", ident=2) + b"]")  # which this server answers by no JSON-RPC
+        assert answer.json()["error"]["code"] == -32006 if block else answer.content == b'{"rest": true}'
+        assert proxy.post(b'{"method": "SendMessage", "params": {"message": {}}}').status_code == 200
+        report = proxy.monitor.report()
+    assert proxy.watch.counts == {"unread": 1, "withheld": 1} if block else {"unread": 2}
+    assert (report["counts"]["messages"], report["counts"]["unanswered"]) == (3, 1)
+    assert audit_file(log).to_data()["messages"] == report["messages"]
+
+
+@pytest.mark.parametrize("method", [[], {}, ["a"], {"a": []}, 5, None])
+def test_a_method_that_is_no_text_breaks_nothing(server: Server, method: Any) -> None:
+    with proxied(server.url) as proxy:
+        answer = proxy.post(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}).encode())
+        assert answer.status_code == 502, "the server of these tests breaks off"
+        assert answer.json()["error"]["code"] == -32603
+
+
 # --- what is not legal
 
 

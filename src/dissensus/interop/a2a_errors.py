@@ -19,7 +19,7 @@ _BY_RULE: Final[dict[str, tuple[int, str]]] = {
     "a2a.context-mismatch": (-32602, "INVALID_PARAMS"),
 }
 _OTHER: Final = (-32600, "INVALID_REQUEST")
-_INTERNAL, _INVALID_ANSWER = -32603, -32006
+_INTERNAL, INVALID_ANSWER = -32603, -32006
 
 
 def error_for(request: dict[str, Any], judged: Judged) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def error_for(request: dict[str, Any], judged: Judged) -> dict[str, Any]:
 def withheld(ident: Any, judged: Judged) -> dict[str, Any]:
     """The error in place of an answer that the server must not give."""
     data = _data(judged, "INVALID_AGENT_RESPONSE", "")
-    return _error(ident, _INVALID_ANSWER, judged.says or "The answer of the server is not legal.", data)
+    return _error(ident, INVALID_ANSWER, judged.says or "The answer of the server is not legal.", data)
 
 
 def failed(ident: Any, why: str, *, code: int = _INTERNAL) -> dict[str, Any]:

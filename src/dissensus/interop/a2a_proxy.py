@@ -24,10 +24,11 @@ from starlette.types import Receive, Scope, Send
 
 from dissensus.errors import UsageError
 from dissensus.interop import a2a_cards
-from dissensus.interop.a2a_errors import error_for, failed, withheld
+from dissensus.interop.a2a_errors import INVALID_ANSWER, error_for, failed, withheld
 from dissensus.interop.a2a_watch import C2S, S2C, A2AWatch, Judged
 from dissensus.interop.loopback import is_loopback
 from dissensus.interop.server_events import EventSplitter, data_of, event_of
+from dissensus.say.readers.a2a import is_unit
 from dissensus.say.wire.a2a_wire import METHODS, STREAM, SUBSCRIBE
 
 MOST_BYTES: Final = 16_000_000
@@ -66,7 +67,7 @@ class _Exchange:
         self.units = units
         self.ids = [unit["id"] for unit in units if "id" in unit]
         self.client = watch.client(self.ids)
-        self.methods = {unit.get("method") for unit in units}
+        self.methods = {str(unit.get("method")) for unit in units}
 
     def ask(self) -> list[Judged]:
         """Judge the units."""
@@ -187,7 +188,7 @@ class A2AProxy:
     @staticmethod
     def _errors(request: Request, exchange: _Exchange, errors: list[dict[str, Any]], status: int) -> Response:
         body = msgspec.json.encode(errors[0] if len(errors) == 1 else errors)
-        streams = any(METHODS.get(str(one), ("",))[0] in {STREAM, SUBSCRIBE} for one in exchange.methods)
+        streams = any(METHODS.get(one, ("",))[0] in {STREAM, SUBSCRIBE} for one in exchange.methods)
         if streams and status == 200 and _EVENTS in request.headers.get("accept", ""):
             return Response(event_of(body), status, media_type=_EVENTS)
         return Response(body, status, media_type=_JSON)
@@ -244,8 +245,8 @@ class A2AProxy:
         units = value if several else [value]
         out = []
         for unit in units:
-            if not isinstance(unit, dict):
-                out.append(unit)
+            if not isinstance(unit, dict) or not is_unit(unit):
+                out.append(self._no_unit(unit, answer, exchange))
                 continue
             judged = exchange.answer(unit)
             if self.block and judged.blocked:
@@ -256,6 +257,13 @@ class A2AProxy:
         if out != units:
             body = msgspec.json.encode(out if several else out[0])
         return _with(answer, Response(body, answer.status_code))
+
+    def _no_unit(self, value: Any, answer: httpx2.Response, exchange: _Exchange) -> Any:
+        """What the client gets of an answer that is JSON and no JSON-RPC. Nothing was answered by it."""
+        why = "The answer is no JSON-RPC."
+        self.watch.note(S2C, http=answer.status_code, ids=exchange.ids, why=why)
+        self.watch.counts["withheld" if self.block else "unread"] += 1
+        return failed(next(iter(exchange.ids), None), why, code=INVALID_ANSWER) if self.block else value
 
     @staticmethod
     def _card_in(unit: dict[str, Any], exchange: _Exchange, here: str) -> dict[str, Any]:
@@ -286,7 +294,7 @@ class A2AProxy:
             value = msgspec.json.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             value = None
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or not is_unit(value):
             self.watch.counts["unread"] += 1
             return True
         judged = exchange.answer(value)
@@ -317,7 +325,7 @@ def _units(body: bytes) -> list[dict[str, Any]]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
     units = value if isinstance(value, list) else [value]
-    if not all(isinstance(unit, dict) and ("jsonrpc" in unit or "method" in unit) for unit in units):
+    if not all(isinstance(unit, dict) and is_unit(unit) for unit in units):
         return []
     return units
 

@@ -121,7 +121,7 @@ def _messages(source: Source, options: Options, line: int, where: str, value: An
             found = _decoded(inner.encode("utf-8", "replace"))
             inner = found[0] if found is not None else None
         units: list[Any] = inner if type(inner) is list else [inner]
-        if units and all(type(unit) is dict and (_is_unit(unit) or wire.pushed(unit) is not None) for unit in units):
+        if units and all(type(unit) is dict and is_unit(unit) for unit in units):
             at = next((moment for name in _TIMES if (moment := seconds(value.get(name))) is not None), None)
             way = next((value[name] for name in _WAYS if type(value.get(name)) is str), None)
             client = value.get("client")
@@ -130,7 +130,7 @@ def _messages(source: Source, options: Options, line: int, where: str, value: An
                 place = where if type(inner) is dict else f"{where}[{index}]"
                 yield message_of(unit, line, place, at=at, way=way, client=client)
             return
-    if _is_unit(value) or wire.pushed(value) is not None:
+    if is_unit(value):
         yield message_of(value, line, where)
         return
     options.aside(Aside("no JSON-RPC", line=line, where=where))
@@ -210,8 +210,11 @@ def _of_event(event: wire.Event) -> tuple[str, str | None, str | None, str | Non
     return "inform", "result", None if event.listed else event.task, None
 
 
-def _is_unit(value: dict[str, Any]) -> bool:
-    return "jsonrpc" in value or ("id" in value and ("method" in value or "result" in value or "error" in value))
+def is_unit(value: dict[str, Any]) -> bool:
+    """Whether an object is one of JSON-RPC, or what a server pushes to a client's address."""
+    if "jsonrpc" in value or ("id" in value and ("method" in value or "result" in value or "error" in value)):
+        return True
+    return wire.pushed(value) is not None
 
 
 def _decoded(raw: bytes) -> tuple[Any] | None:
