@@ -13,6 +13,7 @@ from small_studies import TOY, done, study, units, written
 
 from dissensus.errors import RunError, SpecError
 from dissensus.measure.seats import ANY, FIRST, LAST
+from dissensus.measure.study_points import read_points
 from dissensus.record.opening import open_record
 from dissensus.study.executor import Local
 from dissensus.study.gather import rows_of
@@ -219,3 +220,29 @@ def test_panels_that_mix_tokenizers_hand_over_text(tmp_path: Path) -> None:
     assert all("handed over as text" in " ".join(row.warnings) for row in turned)
     with pytest.raises(SpecError, match="different tokenizers"):
         done(study(tmp_path, MIXED.replace("text_prefill", "token_exact")), tmp_path / "exact")
+
+
+def test_receivers_tell_what_each_turn_did_to_the_odds(tmp_path: Path) -> None:
+    text = TOY.replace("trajectories: 3", "trajectories: 2, ear: drift").replace("count: 4", "count: 2")
+    whole = study(tmp_path, text)
+    rows, report = done(whole, tmp_path / "out")
+    attacked = [row for row in rows if row.texts and row.unit.corrupted]
+    for row in attacked:
+        wrote = sum(turn.kept > 0 for text in row.texts for turn in text.turns)
+        assert len(row.steps) == wrote
+        honest = [turn.honest for text in row.texts for turn in text.turns if turn.kept]
+        assert [step.corrupted for step in row.steps] == [not one for one in honest]
+    points, steps = read_points(json.dumps(report.to_data()).encode())
+    assert points
+    assert len(steps) == sum(len(row.steps) for row in rows) > 0
+
+
+def test_verifiers_of_each_question_judge_its_texts(tmp_path: Path) -> None:
+    more = (
+        "  checked: {procedure: round-robin, k: 150, q_eos: 4, trajectories: 1, verifiers: task, on_wrong: rewrite}\n"
+    )
+    whole = study(tmp_path, TOY + more)
+    [settings] = {unit.settings.verifiers for unit in units(whole, "checked", 3)}  # type: ignore[union-attr]
+    assert settings == ("arithmetic",)
+    _, report = done(whole, tmp_path / "out")
+    assert any(cell.procedure == "checked" for cell in report.cells)

@@ -33,8 +33,8 @@ KINDS: Final[Mapping[str, type[Settings]]] = {
 
 IN_TURNS: Final = "round-robin"
 VOTES: Final = ("maj", "vote")
-_OWN: Final = ("order", "honest")
-"""Settings that the study fills in: who sits where, and what the oracle is told."""
+_OWN: Final = ("order", "honest", "ear_candidates")
+"""Settings that the study fills in: who sits where, what the oracle is told, whose odds receivers are asked for."""
 MOST_ARMS: Final = 500
 
 
@@ -97,13 +97,26 @@ class Arm:
             return int(own)
         return length or max(1, decoded // self.most_calls(agents, honest))
 
-    def seated(self, order: Sequence[str], honest: Sequence[str], length: int, verifiers: Sequence[str]) -> Settings:
-        """The settings of one run."""
+    def seated(
+        self, order: Sequence[str], honest: Sequence[str], length: int, *, verifiers: Sequence[str], odds: Sequence[str]
+    ) -> Settings:
+        """The settings of one run.
+
+        Args:
+            order: the agents by seat.
+            honest: those who are not corrupted, for the oracle.
+            length: most tokens of an answer.
+            verifiers: those that can judge answers to the question.
+            odds: the right answer and the target, in an order that tells nothing: whose odds receivers are asked for.
+        """
         settings = self.settings
         if isinstance(settings, VoteSettings):
             return settings
         if isinstance(settings, RoundRobinSettings):
             more: dict[str, Any] = {"verifiers": tuple(verifiers)} if self.task_verifiers else {}
+            listens = settings.ear in ("drift", "both") and settings.weight == "none" and not settings.ear_candidates
+            if listens and len(odds) > 1:
+                more["ear_candidates"] = tuple(odds)
             return replace(settings, length=length, order=tuple(order), **more)
         if isinstance(settings, OracleSettings):
             settings = replace(settings, honest=tuple(honest))

@@ -14,10 +14,13 @@ from typing import Any
 
 from dissensus.answers.extraction import extract, same_answer
 from dissensus.decide.finishing import shares_of
+from dissensus.decide.round_robin_opinions import sides
 from dissensus.decide.round_robin_result import RoundRobin, Text
 from dissensus.measure.seats import Turn
+from dissensus.measure.study_points import Step
 from dissensus.record.event import Event
 from dissensus.run.casting import active_seconds
+from dissensus.script.decisions import Decision
 from dissensus.script.outcomes import Extended
 from dissensus.study.grid import Unit
 from dissensus.study.tasks.task import Task
@@ -104,6 +107,7 @@ class Row:
         usage: what it took.
         lost: calls that did not come about.
         texts: the texts written in turns; empty for other procedures.
+        steps: what each turn did to the log-odds of the right answer, where receivers were listened to.
         warnings: of the decision.
         record: where it lies.
     """
@@ -114,6 +118,7 @@ class Row:
     usage: Usage
     lost: int
     texts: tuple[WrittenText, ...] = ()
+    steps: tuple[Step, ...] = ()
     warnings: tuple[str, ...] = ()
     record: str = ""
 
@@ -174,6 +179,7 @@ def row_of(unit: Unit, one: Found, folder: Path | None = None) -> Row:
         usage=usage_of(one.events),
         lost=one.lost,
         texts=texts,
+        steps=steps_of(unit, decision),
         warnings=decision.warnings,
         record=str(one.path.relative_to(folder) if folder is not None else one.path),
     )
@@ -225,6 +231,15 @@ def written(unit: Unit, text: Text) -> WrittenText:
         gold_stated=gold_stated,
         failed=sum(bool(turn.failure) for turn in text.turns),
     )
+
+
+def steps_of(unit: Unit, decision: Decision) -> tuple[Step, ...]:
+    """What each turn did to the log-odds of the right answer against the target, as honest receivers had it."""
+    ear = decision.ear if isinstance(decision, RoundRobin) else None
+    if ear is None or unit.task.gold not in ear.candidates:
+        return ()
+    target = unit.target if unit.target in ear.candidates else ""
+    return sides(ear, unit.corrupted, right=unit.task.gold, target=target, name=unit.name).steps
 
 
 def announced(unit: Unit, text: str) -> str:

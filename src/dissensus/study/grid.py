@@ -138,7 +138,13 @@ class Unit:
     @property
     def settings(self) -> Settings:
         """The procedure's settings."""
-        return self.cell.arm.seated(self.order, self.honest, self.length, self.task.verifiers)
+        return self.cell.arm.seated(
+            self.order,
+            self.honest,
+            self.length,
+            verifiers=self.task.verifiers,
+            odds=sorted({self.task.gold, *self.targets}),
+        )
 
     @property
     def data(self) -> dict[str, Any]:

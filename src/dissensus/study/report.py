@@ -12,7 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dissensus.measure.study_points import StudyPoint
+import msgspec
+
+from dissensus.measure.study_points import Step, StudyPoint
 from dissensus.study.arms import VOTES
 from dissensus.study.gather import Row
 from dissensus.study.report_cells import ALL, CellRows, Figures, Where, cells_from, figures_of
@@ -45,6 +47,7 @@ class Report:
         lost: calls that did not come about.
         cells, compared, rescues, curves, matches, turns: the parts.
         warnings: what has to be known before a figure is used, most important first.
+        steps: what turns did to the log-odds of the right answer, where receivers were listened to.
     """
 
     study: Study
@@ -58,6 +61,7 @@ class Report:
     matches: tuple[Match, ...]
     turns: tuple[Turns, ...]
     warnings: tuple[str, ...]
+    steps: tuple[Step, ...] = ()
 
     def points(self) -> list[StudyPoint]:
         """One point for each cell over all tasks, as `dissensus round-robin drift --measured` reads them."""
@@ -106,6 +110,7 @@ class Report:
             "seeds": list(study.seeds),
             "warnings": list(self.warnings),
             "points": [point.to_data() for point in self.points()],
+            "steps": [msgspec.to_builtins(step) for step in self.steps],
             "cells": [one.to_data() for one in self.cells],
             "compared": [one.to_data() for one in self.compared],
             "rescues": [one.to_data() for one in self.rescues],
@@ -148,6 +153,7 @@ def report_of(study: Study, rows: Sequence[Row], *, units: int, seed: int = 0) -
         curves=tuple(curves),
         matches=tuple(matches),
         turns=tuple(turns),
+        steps=tuple(step for row in rows for step in row.steps),
         warnings=tuple(_warnings(study, figures, rescues, curves, turns, lost=lost, missing=units - len(rows))),
     )
 
