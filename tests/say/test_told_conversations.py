@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from logs import audited, listen
 
+from dissensus.say.acts import ACTS
 from dissensus.say.message import Message
+from dissensus.say.protocol_file import shipped
 from dissensus.say.readers import own
 from dissensus.say.readers.a2a import message_of
 from dissensus.say.readers.times import seconds
@@ -126,3 +130,45 @@ def test_without_order_of_delivery_there_is_none_on_the_wire_either() -> None:
 
     assert heard_in(None) == heard_in("fifo") == ["a2a.stream-first-event"]
     assert heard_in("unordered") == []
+
+
+KINDS = [None, None, "done", "result", "true", "done-proxy", "start", "end", "no-match"]
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_whatever_is_said_a_monitor_that_was_taken_up_again_says_the_same(data: st.DataObject) -> None:
+    """Any acts between anybody, legal or not, in any protocol, profile and order of delivery."""
+    draw = data.draw
+    names = sorted(name for name in shipped() if not name.startswith(("a2a", "mcp")))
+    how: dict[str, Any] = {
+        "profile": draw(st.sampled_from(["fipa", "jade", "strict"])),
+        "delivery": draw(st.sampled_from([None, "fifo", "unordered"])),
+        "protocol": draw(st.sampled_from(names)),
+    }
+    acts = st.sampled_from(
+        [*sorted(ACTS), "request", "agree", "inform", "cancel", "propose", "cfp", "proxy", "failure"]
+    )
+    maybe = st.none() | st.integers(0, 9).map("m{}".format)
+    said = [
+        Message(
+            id=f"m{number}",
+            sender=draw(st.sampled_from("aabbpz")),
+            receivers=tuple(draw(st.lists(st.sampled_from("abpz"), min_size=1, max_size=2))),
+            act=draw(acts),
+            thread=draw(st.sampled_from("ttu")),
+            content=draw(st.sampled_from([None, "x", str(number)])),
+            content_type=draw(st.sampled_from(KINDS)),
+            at=float(number),
+            reply_by=draw(st.none() | st.integers(0, 20).map(float)),
+            in_reply_to=draw(maybe),
+        )
+        for number in range(draw(st.integers(2, 10)))
+    ]
+    whole = listen(*said, **how)
+    cut = draw(st.integers(0, len(said)))
+    first = listen(*said[:cut], finish=False, **how)
+    second = listen(*said[cut:], state=json.loads(json.dumps(first.monitor.state())), **how)
+    assert first.findings + second.findings == whole.findings
+    told = sorted(map(owed, first.obligations + second.obligations))
+    assert told == sorted(map(owed, whole.obligations))

@@ -24,8 +24,11 @@ def follows(conversation: Conversation, machine: Machine, m: Message) -> str | N
     step = choose(steps, direction_of(conversation, machine, m), m, conversation.table)
     if not isinstance(step, Step) or not addressed(conversation, machine, m, step.direction):
         return None
-    machine.shadow = step.target
-    return machine.root
+    root = machine.root
+    machine.shadow = None if step.resumes else step.target  # resumed: both are where the thread really is
+    if machine.shadow is None:
+        machine.root = None
+    return root
 
 
 def begin(conversation: Conversation, machine: Machine, m: Message) -> None:
@@ -50,7 +53,7 @@ def follow(machine: Machine, act: str) -> None:
     if machine.shadow is None:
         return
     further = machine.shadow.steps.get(act)
-    machine.shadow = further[0].target if further else None
+    machine.shadow = further[0].target if further and not further[0].resumes else None
     if machine.shadow is machine.place or machine.shadow is None:
         machine.shadow = machine.root = None
 
