@@ -14,6 +14,7 @@ import click
 from dissensus.cli.json_document import show_json
 
 PARTS: dict[str, tuple[str, str]] = {
+    "ear": ("dissensus.cli.round_robin_ear:ear", "What the agents made of what their peers wrote, from records."),
     "drift": ("dissensus.cli.drift:drift", "Where votes and turns break, in a model of drift."),
     "plan": ("dissensus.cli.round_robin:plan", "Tokens, turns and price, before anything is spent."),
 }

@@ -51,6 +51,12 @@ _SETTINGS: Final = {
     "ties": "ties",
     "prompt_style": "prompt",
     "fidelity": "fidelity",
+    "cut_answer": "cut_answer",
+    "verify": "verifiers",
+    "on_wrong": "on_wrong",
+    "ear": "ear",
+    "candidates": "ear_candidates",
+    "weigh_by": "weight",
 }
 """Name of an option to the setting that it gives."""
 
@@ -88,6 +94,11 @@ _OPTIONS = (
         help="Which answer of a text counts.  [last]",
     ),
     click.option(
+        "--cut-answer",
+        type=click.Choice(["invalid", "earlier"]),
+        help="What a text answers that was cut off inside its last answer: nothing, or the answer before.  [invalid]",
+    ),
+    click.option(
         "--ties", type=click.Choice(["seeded", "abstain"]), help="Draw among tied answers, or decide nothing.  [seeded]"
     ),
     click.option(
@@ -106,6 +117,34 @@ _OPTIONS = (
         default=None,
         help="Show the text in quotes to models that cannot continue one: APPROXIMATE, and marked so.",
     ),
+    click.option(
+        "--verify",
+        multiple=True,
+        type=click.Choice(["arithmetic", "deduction", "navigate", "tracking"]),
+        help="Have the steps of a text checked mechanically; may be repeated.",
+    ),
+    click.option(
+        "--on-wrong",
+        type=click.Choice(["note", "rewrite"]),
+        help="Note a wrong step, or take the text back to before it.  [note]",
+    ),
+    click.option(
+        "--ear",
+        type=click.Choice(["off", "surprise", "drift", "both"]),
+        help="Tell what the agents make of what their peers wrote.  [off]",
+    ),
+    click.option(
+        "--candidate",
+        "candidates",
+        multiple=True,
+        metavar="ANSWER",
+        help="An answer whose odds --ear drift tells; no agent sees it.  [the options, or what the texts answer]",
+    ),
+    click.option(
+        "--weigh-by",
+        type=click.Choice(["none", "surprise", "drift"]),
+        help="Weigh the texts by what was heard of them.  [none]",
+    ),
     click.option("--with", "others", multiple=True, metavar="NAME=VALUE", help="Any other setting of the turns."),
 )
 
@@ -121,7 +160,7 @@ def settings_from(flags: Mapping[str, Any]) -> RoundRobinSettings:
     """The settings that the flags come to. Raises SpecError for a name or a value that does not exist."""
     from dissensus.decide.round_robin_settings import RoundRobinSettings
 
-    given = {setting: flags[name] for name, setting in _SETTINGS.items() if flags[name] is not None}
+    given = {setting: flags[name] for name, setting in _SETTINGS.items() if flags[name] not in (None, ())}
     if flags["quoted"]:
         if given.get("fidelity") not in (None, "approximate"):
             raise UsageError(
@@ -148,7 +187,8 @@ def refuse_mixed(flags: Mapping[str, Any], context: click.Context) -> None:
         return next(typed, "")
 
     if flags["procedure"] == "vote":
-        ours = {name: f"--{name.replace('_', '-')}" for name in (*_SETTINGS, "quoted")} | {"others": "--with"}
+        ours = {name: f"--{name.replace('_', '-')}" for name in (*_SETTINGS, "quoted")}
+        ours |= {"others": "--with", "candidates": "--candidate"}
         if option := first_typed(ours):
             raise UsageError(
                 f"{option} belongs to texts written in turns, and this is a vote.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from dissensus.cli.readout import bars, clean, cost_line, cut, failures_line, headline, record_lines, section, wrapped
+from dissensus.cli.round_robin_ear_text import ear_lines
 from dissensus.script.decisions import Status
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def round_robin_lines(found: RoundRobin, *, width: int = 80) -> Iterator[str]:
     yield from section("strict", [_strict(found)], width)
     yield from section("failures", [failures_line(found)], width)
     yield from section("fidelity", [found.fidelity], width)
+    yield from section("steps", _steps(found), width)
+    yield from section("ear", ear_lines(found), width)
     yield from section("tokens", _tokens(found.ledger), width)
     yield from section("worth", [f"{found.worth.get('status', '')}. {found.worth.get('text', '')}"], width)
     yield from section("note", [clean(warning) for warning in found.warnings], width)
@@ -65,6 +68,8 @@ def _how(found: RoundRobin) -> str:
     if found.answer is None:
         return _STATUS.get(found.status, found.status.value)
     votes = found.votes.get(found.answer, 0)
+    if found.ear is not None and found.ear.weights:
+        return f"decided: {votes:.3g} of {sum(found.ear.weights):.3g}, each text weighed by the {found.ear.weight}"
     drawn = f", drawn among {len(found.tied)} tied answers" if found.tied else ""
     return f"decided: {votes:g} of {len(found.texts)} texts{drawn}"
 
@@ -124,6 +129,18 @@ def _part(turn: Turn, width: int) -> Iterator[str]:
         notes.append(f"control tokens left out: {turn.dropped}")
     if notes:
         yield click.style(f"({', '.join(notes)})", dim=True)
+
+
+def _steps(found: RoundRobin) -> Iterator[str]:
+    """What verifiers found wrong."""
+    for text in found.texts:
+        for wrong in text.wrong:
+            done = f"taken back, {wrong.tokens} tokens" if wrong.action == "taken-back" else _ACTIONS[wrong.action]
+            step = cut(clean(wrong.written), 40)
+            yield f"{text.name}: “{step}” by {clean(', '.join(wrong.writers))}: {clean(wrong.why)} ({done})"
+
+
+_ACTIONS: Final = {"noted": "noted", "let-stand": "let stand after a round of them"}
 
 
 def _strict(found: RoundRobin) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -75,6 +75,12 @@ class HeardText:
     surprise: tuple[float | None, ...] = ()
     odds: tuple[float | None, ...] = ()
 
+    def odds_of(self, candidates: Sequence[str], of: int) -> tuple[float | None, ...]:
+        """Log-odds of one candidate against all others, mean over readers, before the first chunk and after each."""
+        against = [place for place in range(len(candidates)) if place != of]
+        marks = range(len(self.chunks) + 1)
+        return tuple(_all_mean([one.odds(mark, of, against) for one in self.opinions]) for mark in marks)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ear:
@@ -94,6 +100,12 @@ class Ear:
     texts: tuple[HeardText, ...] = ()
     weight: Weight = "none"
     weights: tuple[float, ...] = ()
+
+    def told_of(self, text: HeardText) -> int | None:
+        """The candidate whose odds are shown for a text: its own answer, else the first; None if there are not two."""
+        if len(self.candidates) < 2 or self.mode == "surprise":
+            return None
+        return self.candidates.index(text.answer) if text.answer is not None else 0
 
     def by_writer(self) -> dict[str, float]:
         """Mean surprise of the chunks of each writer, over all texts and readers."""
@@ -122,20 +134,15 @@ def summed_up(
         _median([one.surprise[place] for one in opinions if place < len(one.surprise)]) for place in range(len(chunks))
     ]
     answer = text.answer if text.answer in candidates else None
-    odds: list[float | None] = []
-    if answer is not None:
-        own = candidates.index(answer)
-        others = [place for place in range(len(candidates)) if place != own]
-        odds = [_all_mean([one.odds(mark, own, others) for one in opinions]) for mark in range(len(chunks) + 1)]
-    return HeardText(
+    heard = HeardText(
         number=text.number,
         chunks=chunks,
         writers=writers,
         answer=answer,
         opinions=opinions,
         surprise=tuple(surprise),
-        odds=tuple(odds),
     )
+    return heard if answer is None else replace(heard, odds=heard.odds_of(candidates, candidates.index(answer)))
 
 
 def weights_of(ear: Ear, weight: Weight) -> tuple[float, ...]:
