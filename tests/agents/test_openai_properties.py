@@ -21,10 +21,10 @@ from dissensus.agents.openai.parse import (
     read_choices,
     read_continued,
     read_ids,
-    read_native,
     read_prompt,
     read_text,
 )
+from dissensus.agents.openai.parse_native import read_native
 from dissensus.agents.statuses import failure_of_status
 from dissensus.script.outcomes import FAILURES, Extended, Outcome, Reply, Usage, from_data, to_data
 

@@ -54,6 +54,7 @@ def serve(settings: dict[str, Any]) -> Any:
     params.model.path = settings["path"]
     params.n_parallel = settings["slots"]
     params.n_ctx = settings["slots"] * settings["context"]
+    params.kv_unified = False  # in shared memory a slot's prefix is not found again, though it is there
     for cpu in (params.cpuparams, params.cpuparams_batch):
         cpu.n_threads = settings["threads"]
         cpu.poll = 0  # never spin while waiting: on a busy machine that is slower by an order of magnitude

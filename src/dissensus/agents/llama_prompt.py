@@ -17,11 +17,16 @@ from typing import Any
 
 from dissensus.agents.llama_client import CallFailed
 from dissensus.script.calls import Role, Turn
+from dissensus.script.outcomes import TransportFailure
 
 Post = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 """Sends JSON to a path of the engine's server and gives its JSON; raises what the server refuses."""
 
 _TEXTS_KEPT = 2048
+
+
+class _RefusedError(CallFailed):
+    """The template does not render this sequence of roles."""
 
 
 class Prompter:
@@ -45,10 +50,8 @@ class Prompter:
         turns = turns[:-1] if begun or (turns and turns[-1].role == "assistant") else turns
         try:
             frame = await self._frame(tuple(turn.role for turn in turns))
-        except CallFailed as failed:
-            if failed.outcome.cause != "status":
-                raise
-            # the template refused: many want user and assistant in turn and know no system role
+        except _RefusedError:
+            # many templates want user and assistant in turn and know no system role
             turns = plain_turns(turns)
             frame = await self._frame(tuple(turn.role for turn in turns))
         ids: list[int] = []
@@ -101,11 +104,19 @@ class Prompter:
         if roles in self._frames:
             return self._frames[roles]
         messages = [{"role": role, "content": f"{self._mark}{number}."} for number, role in enumerate(roles)]
-        rendered: str = (await self._post("/apply-template", {"messages": messages}))["prompt"]
+        try:
+            rendered: str = (await self._post("/apply-template", {"messages": messages}))["prompt"]
+        except CallFailed as failed:
+            if failed.outcome.cause == "status":
+                raise _RefusedError(failed.outcome) from failed
+            raise
         frame: list[list[int] | int] = []
         # odd places hold the number between the mark and its dot
         for place, piece in enumerate(re.split(re.escape(self._mark) + r"(\d+)\.", rendered)):
             frame.append(int(piece) if place % 2 else await self._tokens(piece, special=True, first=place == 0))
+        if sorted(piece for piece in frame if isinstance(piece, int)) != list(range(len(roles))):
+            problem = "The chat template leaves turns out, or repeats them."
+            raise _RefusedError(TransportFailure(problem=problem, cause="status"))
         self._frames[roles] = frame
         return frame
 

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from dissensus.agents.openai.options import OpenAIOptions
 from dissensus.agents.openai.parse import Asked
 from dissensus.agents.wire import Answer, Wire
-from dissensus.script.calls import Extend, Generate, Turn
+from dissensus.script.calls import Call, Extend, Generate, Turn
 from dissensus.script.outcomes import Outcome, TransportFailure, Usage
 
 _T = TypeVar("_T")
@@ -63,29 +63,37 @@ class Link:
             fields["stop"] = list(call.stop)
         if isinstance(call, Extend) and call.top_p is not None:
             fields["top_p"] = call.top_p
-        fields |= self.cache(call.key)
+        fields |= self.cache(call)
         fields |= more
         fields |= options.extra
         for name in options.omit:
             fields.pop(name, None)
         return fields
 
-    def cache(self, key: str) -> dict[str, object]:
-        """How a llama.cpp server is to use its cache for the call under ``key``."""
+    def cache(self, call: Call) -> dict[str, object]:
+        """How a llama.cpp server is to use its cache for ``call``."""
         if self.options.server != "llama.cpp":
             return {}
         fields: dict[str, object] = {"cache_prompt": self.options.cache_prompt}
         if self.options.slots:
-            fields["id_slot"] = self.slot(key)
+            fields["id_slot"] = self.slot(call.key, "" if isinstance(call, Generate) else call.stream)
         return fields
 
-    def slot(self, key: str) -> int:
-        """The cache slot of the agent that ``key`` names: the same one for all its calls.
+    def slot(self, key: str, stream: str = "") -> int:
+        """The cache slot of a stream, or else of the agent that ``key`` names: the same one for all its calls.
 
-        The agent is the last part of a key that is no number; agents are given slots in the order in which they come.
+        The agent is the last part of a key that is no number. Whoever comes gets a slot that the fewest others have.
         """
-        agent = next((part for part in reversed(key.split("/")) if not _NUMBER.fullmatch(part)), "")
-        return self._slots.setdefault(agent, len(self._slots) % self.options.slots)
+        name = stream or next((part for part in reversed(key.split("/")) if not _NUMBER.fullmatch(part)), "")
+        if name not in self._slots:
+            taken = list(self._slots.values())
+            self._slots[name] = min(range(self.options.slots), key=taken.count)
+        return self._slots[name]
+
+    def forget(self, prefix: str) -> None:
+        """Give the slots of streams whose names begin with ``prefix`` to others."""
+        for name in [name for name in self._slots if name.startswith(prefix)]:
+            del self._slots[name]
 
 
 def messages(turns: Iterable[Turn], text: str = "") -> list[dict[str, str]]:

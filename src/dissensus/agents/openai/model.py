@@ -10,10 +10,11 @@ from dissensus.agents.openai.llama_cpp import LlamaCppRoutes
 from dissensus.agents.openai.options import OpenAIOptions
 from dissensus.agents.openai.parse import read_chat, read_text
 from dissensus.agents.openai.plain import PlainRoutes
+from dissensus.agents.openai.sglang import SglangRoutes
 from dissensus.agents.openai.vllm import VllmRoutes
 from dissensus.agents.served import Served
 from dissensus.script.calls import Capability, Extend, Generate, Score
-from dissensus.script.outcomes import Outcome
+from dissensus.script.outcomes import Extended, Outcome
 
 
 class _Routes(Protocol):
@@ -37,6 +38,8 @@ class OpenAI(Served):
         self._routes: _Routes
         if options.server == "llama.cpp":
             self._routes = LlamaCppRoutes(self._link)
+        elif options.server == "sglang":
+            self._routes = SglangRoutes(self._link)
         elif options.template == "none" and options.server != "vllm":
             self._routes = PlainRoutes(self._link)
         else:
@@ -71,6 +74,9 @@ class OpenAI(Served):
         if needed not in self._can:
             what = "a text" if call.tokens is None else "token ids"
             return lacks(f"A server of kind {self.options.server!r} is not known to continue {what}. {_SET_KIND}")
+        if call.max_tokens < 1:
+            # a server that is asked for nothing writes a token all the same
+            return Extended(text="", tokens=None if call.tokens is None else (), model=self.name)
         return await self._routes.extend(call)
 
     async def score(self, call: Score) -> Outcome:
@@ -78,6 +84,10 @@ class OpenAI(Served):
         if Capability.LOGPROBS not in self._can:
             return lacks(f"A server of kind {self.options.server!r} is not known to score continuations. {_SET_KIND}")
         return await self._routes.score(call)
+
+    async def forget(self, prefix: str) -> None:
+        """Give the cache slots of streams whose names begin with ``prefix`` to others."""
+        self._link.forget(prefix)
 
 
 _SET_KIND = "If it is another kind, set the option server (vllm, sglang, llama.cpp, ollama)."

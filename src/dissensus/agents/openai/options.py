@@ -19,8 +19,7 @@ CAN: Mapping[str, Capabilities] = {
     # what every server of the protocol has; a hosted one may ignore the seed
     "openai": _CHAT,
     "ollama": _CHAT,
-    # /v1/tokenize there renders no chat, so ids and scores of a chat cannot be had through these routes
-    "sglang": _CHAT | {Capability.CONTINUE},
+    "sglang": _CHAT | _TEXT,
     "vllm": _CHAT | _TEXT,
     "llama.cpp": _CHAT | _TEXT,
 }

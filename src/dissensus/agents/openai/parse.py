@@ -26,7 +26,7 @@ from dissensus.script.outcomes import Extended, Invalid, Outcome, Refusal, Reply
 
 _log = logging.getLogger("dissensus.agents")
 
-_FINISH = {
+FINISH = {
     "stop": "stop",
     "eos": "stop",
     "word": "stop",
@@ -88,74 +88,45 @@ def read_continued(body: bytes, asked: Asked) -> Outcome:
     if not isinstance(spoken, Reply):
         return spoken
     ids, numbers = _tokens(found.choice)
-    end: _End = "limit"
+    end: End = "limit"
     if spoken.finish == "stop":
         reason = found.choice.get("stop_reason", found.choice.get("matched_stop"))
         end = "text" if isinstance(reason, str) else "token"
-    return _extended(spoken, ids, numbers, end)
-
-
-def read_native(body: bytes, asked: Asked) -> Outcome:
-    """The continuation in the body of llama.cpp's own ``/completion``."""
-    data = _object(body, asked)
-    if not isinstance(data, dict):
-        return data
-    text = text_of(data.get("content"), asked.hide)
-    usage = _usage(
-        {
-            "prompt_tokens": data.get("tokens_evaluated"),
-            "completion_tokens": data.get("tokens_predicted"),
-            "prompt_tokens_details": {"cached_tokens": _inner(data, "timings").get("cache_n")},
-        },
-        asked,
-    )
-    if text is None:
-        return TransportFailure(problem="The answer holds no text.", cause="body", status=200, usage=usage)
-    listed = data.get("completion_probabilities")
-    numbers = None
-    if isinstance(listed, list):
-        numbers = logprobs([item.get("logprob") if isinstance(item, Mapping) else None for item in listed])
-    finish = _FINISH.get(str(data.get("stop_type")), "other")
-    model = model_name(data.get("model"), asked.model, asked.hide)
-    end: _End = "limit"
-    if finish == "stop":
-        end = "text" if data.get("stop_type") == "word" else "token"
-    spoken = Reply(text=text, finish=finish, model=model, usage=usage)
-    return _extended(spoken, token_ids(data.get("tokens")), numbers, end)
+    return extended(spoken, ids, numbers, end)
 
 
 def read_ids(body: bytes, asked: Asked) -> tuple[int, ...] | Outcome:
     """The token ids in the body of ``/tokenize``."""
-    data = _object(body, asked)
+    data = object_in(body, asked)
     if not isinstance(data, dict):
         return data
     ids = token_ids(data.get("tokens"))
     if ids is None:
-        return _unusable("The answer holds no token ids.", asked)
+        return unusable("The answer holds no token ids.", asked)
     return ids
 
 
 def read_prompt(body: bytes, asked: Asked) -> str | Outcome:
     """The rendered chat in the body of llama.cpp's ``/apply-template``."""
-    data = _object(body, asked)
+    data = object_in(body, asked)
     if not isinstance(data, dict):
         return data
     # not cleaned of keys: this text goes back to the same server, and into nothing else
     prompt = data.get("prompt")
-    return prompt if isinstance(prompt, str) else _unusable("The answer holds no prompt.", asked)
+    return prompt if isinstance(prompt, str) else unusable("The answer holds no prompt.", asked)
 
 
 def read_choices(body: bytes, asked: Asked) -> tuple[list[Mapping[str, Any]], Usage] | Outcome:
     """All choices in a body, in the order of their ``index``, and the usage of the whole."""
-    data = _object(body, asked)
+    data = object_in(body, asked)
     if not isinstance(data, dict):
         return data
     listed = data.get("choices")
     choices = [choice for choice in listed if isinstance(choice, Mapping)] if isinstance(listed, list) else []
     if not isinstance(listed, list) or not choices or len(choices) != len(listed):
-        return _unusable("The answer holds no choices.", asked, cause="empty")
+        return unusable("The answer holds no choices.", asked, cause="empty")
     choices.sort(key=lambda choice: count(choice.get("index"), 10**6) or 0)
-    return choices, _usage(data.get("usage"), asked)
+    return choices, usage_of(data.get("usage"), asked)
 
 
 def prompt_logprobs(choice: Mapping[str, Any], ids: tuple[int, ...], start: int) -> float | None:
@@ -206,29 +177,29 @@ class _Choice:
     usage: Usage
 
 
-def _object(body: bytes, asked: Asked) -> dict[str, Any] | Outcome:
+def object_in(body: bytes, asked: Asked) -> dict[str, Any] | Outcome:
     """The JSON object in ``body``, or the failure that it stands for: some gateways send errors with status 200."""
     try:
         data = parse_json(body)
     except ValueError:
-        return _unusable(f"The server sent {describe(body, asked.hide)}.", asked)
+        return unusable(f"The server sent {describe(body, asked.hide)}.", asked)
     if not isinstance(data, dict):
-        return _unusable("The server sent JSON that is no object.", asked)
+        return unusable("The server sent JSON that is no object.", asked)
     message, code = error_in(data) if "error" in data else ("", "")
     if data.get("error") and (message or code):
         problem = f"The server sent an error as an answer: {excerpt(message or code, asked.hide)}"
         if code.startswith("429"):
-            return TransportFailure(problem=problem, cause="rate-limited", status=429, usage=_took(asked))
-        return _unusable(problem, asked)
+            return TransportFailure(problem=problem, cause="rate-limited", status=429, usage=took(asked))
+        return unusable(problem, asked)
     return data
 
 
 def _choice(body: bytes, asked: Asked) -> _Choice | Outcome:
-    data = _object(body, asked)
+    data = object_in(body, asked)
     if not isinstance(data, dict):
         return data
     choices = data.get("choices")
-    usage = _usage(data.get("usage"), asked)
+    usage = usage_of(data.get("usage"), asked)
     if not isinstance(choices, list):
         return TransportFailure(problem="The answer holds no choices.", cause="body", status=200, usage=usage)
     if not choices:
@@ -259,7 +230,7 @@ def _spoken(
     if text is None and content is not None:
         problem = f"The content of the message is no text but {type(content).__name__}."
         return TransportFailure(problem=problem, cause="body", status=200, usage=usage)
-    ended = _FINISH.get(finish, "other")
+    ended = FINISH.get(finish, "other")
     if text is None or (not text and ended == "length" and not empty_is_fine):
         problem = "The message holds no text."
         if ended == "length":
@@ -268,11 +239,11 @@ def _spoken(
     return Reply(text=text, finish=ended, model=found.model, usage=usage)
 
 
-_End = Literal["limit", "token", "text"]
+End = Literal["limit", "token", "text"]
 """Why nothing more was written: the limit, the token that ends a message, or one of the texts that end it."""
 
 
-def _extended(spoken: Reply, ids: tuple[int, ...] | None, numbers: tuple[float, ...] | None, end: _End) -> Extended:
+def extended(spoken: Reply, ids: tuple[int, ...] | None, numbers: tuple[float, ...] | None, end: End) -> Extended:
     """A continuation whose ids stand for its text and no more: what is appended to them must not follow an end."""
     text = spoken.text
     if end == "token":
@@ -295,7 +266,7 @@ def _extended(spoken: Reply, ids: tuple[int, ...] | None, numbers: tuple[float, 
 def _tokens(choice: Mapping[str, Any]) -> tuple[tuple[int, ...] | None, tuple[float, ...] | None]:
     """Ids and log-probabilities of what was written, in whichever form the server gives them."""
     ids = token_ids(choice.get("token_ids"))
-    listed = _inner(choice, "logprobs")
+    listed = inner(choice, "logprobs")
     content = listed.get("content")
     if isinstance(content, list) and all(isinstance(item, Mapping) for item in content):
         if ids is None:
@@ -305,19 +276,20 @@ def _tokens(choice: Mapping[str, Any]) -> tuple[tuple[int, ...] | None, tuple[fl
     return ids, logprobs(numbers) if isinstance(numbers, list) else None
 
 
-def _inner(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def inner(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The object under ``name``; an empty one if there is none."""
     value = data.get(name)
     return value if isinstance(value, Mapping) else {}
 
 
-def _usage(data: object, asked: Asked) -> Usage:
+def usage_of(data: object, asked: Asked) -> Usage:
     """The counts that can be true; one that cannot is unknown, and the log says so."""
     if not isinstance(data, Mapping):
-        return _took(asked)
+        return took(asked)
     tokens_in = _counted(data, "prompt_tokens", asked.sent + _SLACK)
     # hidden reasoning is not bounded by max_tokens on every server, but no server writes a thousand times that
     tokens_out = _counted(data, "completion_tokens", max(asked.max_tokens, 1) * 16 + _SLACK)
-    cached = _counted(_inner(data, "prompt_tokens_details"), "cached_tokens", tokens_in or 0)
+    cached = _counted(inner(data, "prompt_tokens_details"), "cached_tokens", tokens_in or 0)
     return Usage(
         tokens_in=tokens_in,
         tokens_cached=cached,
@@ -341,9 +313,11 @@ def _short(value: object) -> str:
     return f"{value:.6g}" if abs(value) < 1e30 else "an absurd number of"
 
 
-def _took(asked: Asked) -> Usage:
+def took(asked: Asked) -> Usage:
+    """What is known of a call whose answer tells nothing: its time."""
     return Usage(seconds=asked.seconds)
 
 
-def _unusable(problem: str, asked: Asked, *, cause: str = "body") -> TransportFailure:
-    return TransportFailure(problem=problem, cause=cause, status=200, usage=_took(asked))
+def unusable(problem: str, asked: Asked, *, cause: str = "body") -> TransportFailure:
+    """The failure of a call whose answer came and is none."""
+    return TransportFailure(problem=problem, cause=cause, status=200, usage=took(asked))

@@ -1,4 +1,4 @@
-"""Continuing and scoring on vLLM, and continuing on SGLang.
+"""Continuing and scoring on vLLM, and continuing texts on SGLang.
 
 A text is continued by the chat route with ``continue_final_message``: one request, and gateways let it through. Where
 that would not be exact (ids are given, or the text ends in white space, which many templates cut off), the chat is
@@ -8,12 +8,16 @@ all continuations in one request.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dissensus.agents.lacking import lacks
+from dissensus.agents.openai.control import ControlTokens
 from dissensus.agents.openai.link import Link, Remembered, joined, messages, total, without_route
 from dissensus.agents.openai.parse import prompt_logprobs, read_choices, read_continued, read_ids
+from dissensus.agents.openai.parse_native import read_shown
 from dissensus.agents.openai.plain import PlainRoutes
 from dissensus.script.calls import Extend, Score, Turn
-from dissensus.script.outcomes import Outcome, Scores
+from dissensus.script.outcomes import Extended, Outcome, Scores
 
 
 class VllmRoutes:
@@ -22,6 +26,7 @@ class VllmRoutes:
     def __init__(self, link: Link) -> None:
         self._link = link
         self._prompts: Remembered[tuple[int, ...]] = Remembered()
+        self._control = ControlTokens(self._shown)
 
     async def extend(self, call: Extend) -> Outcome:
         """Continue the text or the ids where they end."""
@@ -39,7 +44,10 @@ class VllmRoutes:
         body = self._link.body(call, limit="max_tokens", more={"prompt": [*start, *begun], "return_token_ids": True})
         if self._link.options.logprobs:
             body["logprobs"] = 0
-        return await self._link.ask("/completions", body, read_continued, max_tokens=call.max_tokens)
+        outcome = await self._link.ask("/completions", body, read_continued, max_tokens=call.max_tokens)
+        if call.tokens is None or not isinstance(outcome, Extended):
+            return outcome
+        return await self._control.without(outcome)
 
     async def score(self, call: Score) -> Outcome:
         """Read the log-probability of each continuation from the prompt that ends in it."""
@@ -109,6 +117,11 @@ class VllmRoutes:
         else:
             found = await self._ids(messages=messages(turns), add_generation_prompt=True)
         return self._prompts.keep(turns, found) if isinstance(found, tuple) else found
+
+    async def _shown(self, ids: Sequence[int]) -> str | None:
+        body = {"model": self._link.options.model, "tokens": ids}
+        found = await self._link.ask("/detokenize", body, read_shown, beside_v1=True)
+        return found if isinstance(found, str) else None
 
     async def _ids(self, **what: object) -> tuple[int, ...] | Outcome:
         body = {"model": self._link.options.model, **what}
