@@ -4,6 +4,7 @@ import json
 import sqlite3
 import sys
 import tempfile
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,9 +14,13 @@ from click.testing import CliRunner
 
 from dissensus.agents import catalogue
 from dissensus.agents.catalogue import entries, find, path_of
+from dissensus.agents.cells import ladder
+from dissensus.agents.cells.ladder import Reached
+from dissensus.agents.cells.ways import Way
 from dissensus.cli import doctor_checks
 from dissensus.cli.doctor_checks import MISSING, OK, PROBLEM, Finding, examine
 from dissensus.cli.main import main
+from dissensus.errors import CellError
 
 
 @pytest.fixture
@@ -47,6 +52,7 @@ def test_a_sound_installation() -> None:
         "cache",
         "model",
         "engine",
+        "cells",
         "environment",
         "terminal",
     } <= checks
@@ -185,6 +191,41 @@ def test_not_installed_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(metadata, "distribution", distribution)
     assert [one.status for one in doctor_checks._packages()] == [PROBLEM]
+
+
+def found_cells(monkeypatch: pytest.MonkeyPatch, reached: Reached | CellError) -> Finding:
+    def reach() -> Reached:
+        if isinstance(reached, CellError):
+            raise reached
+        return reached
+
+    monkeypatch.setattr(ladder, "reach", reach)
+    (finding,) = doctor_checks._cells()
+    return finding
+
+
+def test_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    best = Reached(way=Way(level="strong", bwrap=Path("bwrap")), enforced=("read",), not_enforced=())
+    assert found_cells(monkeypatch, best) == Finding("cells", OK, "strong: bubblewrap (bwrap)")
+    refused = "bubblewrap (bwrap): setting up uid map: Permission denied"
+    middle = Reached(
+        way=Way(level="medium", abi=4),
+        enforced=("read",),
+        not_enforced=("names", "disk"),
+        not_higher=(("strong", refused),),
+    )
+    finding = found_cells(monkeypatch, middle)
+    assert finding.status == MISSING
+    assert finding.detail.startswith("medium: Landlock, version 4")
+    assert finding.detail.endswith(f"not enforced: names, disk; not strong, because {refused}")
+    assert "dissensus[cells]" in finding.next_step
+    none = replace(middle, way=Way(level="unconfined"), not_higher=(("strong", "a"), ("medium", "b")))
+    finding = found_cells(monkeypatch, none)
+    assert "may do all that you may do" in finding.detail
+    assert "not strong, because a; not medium, because b" in finding.detail
+    assert "Landlock" in finding.next_step
+    broken = found_cells(monkeypatch, CellError("No program can be run.", next_step="Look."))
+    assert broken == Finding("cells", PROBLEM, "No program can be run.", "Look.")
 
 
 @pytest.mark.usefixtures("cache")

@@ -25,6 +25,7 @@ import anyio
 from dissensus.agents.tools import in_thread
 
 _LOOK_S: Final = 0.02
+_LAST_LOOK_S: Final = 0.004
 _WATCH_S: Final = 0.1
 _GRACE_S: Final = 2.0
 _CHUNK: Final = 65536
@@ -179,7 +180,7 @@ class _Pipes:
     def move(self, wait_s: float) -> bool:
         """Move what can be moved, waiting at most ``wait_s``. Returns whether anything was."""
         if not self._open:
-            time.sleep(wait_s)
+            time.sleep(min(wait_s, _LAST_LOOK_S))  # it closed all: most likely it is about to end
             return False
         moved = False
         for key, _ in self._selector.select(wait_s):

@@ -59,6 +59,7 @@ def examine(*, deep: bool = False) -> list[Finding]:
         *_cache(),
         *_models(deep=deep),
         *_engine(deep=deep),
+        *_cells(),
         *_environment(),
         *_terminal(),
     ]
@@ -250,6 +251,27 @@ def _try_engine(entry: Entry) -> Finding:
         f"{entry.name} gives no usable answer",
         "Run: pip install --force-reinstall 'dissensus[local]'",
     )
+
+
+def _cells() -> Iterator[Finding]:
+    """The level of cells that this machine reaches, tried and not guessed, and why not a higher one."""
+    from dissensus.agents.cells.ladder import HELP, reach
+
+    try:
+        reached = reach()
+    except DissensusError as error:
+        yield Finding("cells", PROBLEM, error.message, error.next_step)
+        return
+    detail = f"{reached.level}: {reached.way.described()}"
+    if reached.level == "unconfined":
+        detail += "; programs of agents may do all that you may do"
+    elif reached.not_enforced:
+        detail += f"; not enforced: {', '.join(reached.not_enforced)}"
+    if not reached.not_higher:
+        yield Finding("cells", OK, detail)
+        return
+    why = "; ".join(f"not {level}, because {reason}" for level, reason in reached.not_higher)
+    yield Finding("cells", MISSING, f"{detail}; {why}", HELP[reached.not_higher[-1][0]])
 
 
 def _environment() -> Iterator[Finding]:

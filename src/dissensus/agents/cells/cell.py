@@ -129,6 +129,7 @@ class Cell:
         )
         async with self._one_at_a_time:
             try:
+                await in_thread(lambda: empty(self._place.scratch))
                 with starting as launch:
                     ran = await run_in_thread(
                         launch.argv,
@@ -138,10 +139,12 @@ class Cell:
                         env=launch.env,
                         watch=watch,
                     )
+                if ran.status is None:
+                    await in_thread(watch.settle)
             except (OSError, ValueError) as error:
                 raise CellError(f"A program could not be started in a cell: {error}.") from None
             finally:
-                with anyio.CancelScope(shield=True):
+                with anyio.CancelScope(shield=True), contextlib.suppress(OSError):  # then the next run will say so
                     await in_thread(lambda: empty(self._place.scratch))
         return self._told(ran, token.encode("ascii"), watch, limits)
 

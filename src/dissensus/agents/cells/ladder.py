@@ -12,11 +12,12 @@ from dissensus.agents.cells.trial import Trial, tried
 from dissensus.agents.cells.ways import Way, lacking, ways
 from dissensus.errors import CellError, UsageError
 
-_HELP: Final = {
+HELP: Final = {
     "strong": "Install bubblewrap (pip install 'dissensus[cells]'), and allow unprivileged user namespaces.",
     "medium": "Run on Linux 5.13 or newer with Landlock switched on.",
     "unconfined": "",
 }
+"""What to do where a level is not reached."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +115,6 @@ def required(reached: Reached, require: str | None) -> Reached:
         why = dict(reached.not_higher)[require]
         raise CellError(
             f"A {require} cell is required, and this machine reaches {reached.level}: {why}.",
-            next_step=_HELP[require],
+            next_step=HELP[require],
         )
     return reached

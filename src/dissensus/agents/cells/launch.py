@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ _STARTER: Final = Path(__file__).with_name("starter.py")
 _BARE: Final = ("-I", "-S", "-X", "utf8")
 """No variables, no folder of the user, no packages: the interpreter and its own library."""
 _OVERHEAD: Final = 3
-"""Processes of bubblewrap, and the starter, that a control group counts as well."""
+"""Processes of bubblewrap that a control group counts as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,8 @@ def launched(
         OSError: the starter cannot be read.
     """
     extra = uncovered(needed, code_paths())
-    with counting_group(limits.processes + _OVERHEAD) if way.counting == "group" else _nothing() as group:
+    most = limits.processes + (_OVERHEAD if way.bwrap else 0)
+    with counting_group(most) if way.counting == "group" else _nothing() as group:
         orders = _orders(way, place, limits, token)
         orders["program"] = str(file or real_interpreter())
         orders["argv"] = [str(file or real_interpreter()), *(() if file else _BARE), *argv[1:]]
@@ -112,7 +113,7 @@ def _nothing() -> Iterator[None]:
 
 def _starter(orders: Mapping[str, Any]) -> list[str]:
     text = _STARTER.read_text(encoding="utf-8")
-    return [str(real_interpreter()), *_BARE, "-c", text, json.dumps(orders)]
+    return [str(real_interpreter()), *_BARE, "-c", text, marshal.dumps(dict(orders)).hex()]
 
 
 def _empty_orders() -> dict[str, Any]:
@@ -141,7 +142,7 @@ def _orders(way: Way, place: Place, limits: Limits, token: str) -> dict[str, Any
         "folder": "" if way.bwrap else str(place.evidence),
         "limits": limits.for_the_kernel(processes),
         "bare": way.user == "same" and os.geteuid() == 0 and confined,
-        "alone": confined,
+        "alone": True,
         "token": token,
     }
     if confined and seccomp.known(machine):

@@ -24,6 +24,7 @@ from dissensus.agents.cells.identity import fresh_uid, reachable
 from dissensus.agents.cells.interpreter import real_interpreter
 from dissensus.agents.cells.launch import Place, launched
 from dissensus.agents.cells.limits import MEGABYTE, Limits
+from dissensus.agents.cells.watch import Watch, empty
 from dissensus.agents.cells.ways import Way
 from dissensus.agents.processes import Ran, run_program
 from dissensus.errors import CellError
@@ -40,7 +41,6 @@ _LIMITS: Final = Limits(
 )
 _FROM_OUTSIDE: Final = ("wall", "output")
 """Held by whoever runs the program, whatever the cell is."""
-_WATCHED: Final = ("memory-together", "files")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +67,7 @@ class Trial:
     def enforced(self) -> tuple[str, ...]:
         """The guards that hold, in the order of the table."""
         held = self.refused | set(_FROM_OUTSIDE)
-        if self.way.level != "unconfined":
-            held |= set(_WATCHED)
-        return tuple(one.name for one in GUARDS if one.name in held)
+        return tuple(one.name for one in GUARDS if one.name in held and one.at(self.way.level) != "partly")
 
     @property
     def not_enforced(self) -> tuple[str, ...]:
@@ -88,7 +86,7 @@ def tried(way: Way) -> Trial:
         return Trial(way=way, problem="no other user can read the interpreter, which lies in a folder of root's own")
     try:
         with _target() as aim, laid_out(way) as place:
-            ran, token = _run(way, place, aim)
+            ran, token, seen = _run(way, place, aim)
     except (OSError, CellError) as error:
         return Trial(way=way, problem=str(error))
     if token not in ran.errors:
@@ -98,11 +96,18 @@ def tried(way: Way) -> Trial:
         refused = frozenset(name for name, held in told.items() if held)
     except (ValueError, AttributeError):
         return Trial(way=way, problem=last_line(ran.errors.partition(token)[2]) or "its program did not get to its end")
-    return Trial(way=way, refused=refused)
+    return Trial(way=way, refused=refused | seen)
 
 
-def _run(way: Way, place: Place, aim: dict[str, Any]) -> tuple[Ran, bytes]:
+def _run(way: Way, place: Place, aim: dict[str, Any]) -> tuple[Ran, bytes, frozenset[str]]:
     token = secrets.token_hex(16)
+    watch = Watch(_LIMITS, None if way.bwrap else place.scratch)
+    seen: set[str] = set()
+
+    def look(group: int) -> bool:
+        seen.update(watch.sees(group))
+        return False
+
     code = _PROGRAM.read_text(encoding="utf-8")
     with launched(
         way,
@@ -114,8 +119,10 @@ def _run(way: Way, place: Place, aim: dict[str, Any]) -> tuple[Ran, bytes]:
         limits=_LIMITS,
         token=token,
     ) as launch:
-        ran = run_program(launch.argv, timeout_s=_LIMITS.wall_s, most_bytes=_LIMITS.output_bytes, env=launch.env)
-    return ran, token.encode("ascii")
+        ran = run_program(
+            launch.argv, timeout_s=_LIMITS.wall_s, most_bytes=_LIMITS.output_bytes, env=launch.env, watch=look
+        )
+    return ran, token.encode("ascii"), frozenset(seen)
 
 
 @contextlib.contextmanager
@@ -126,8 +133,6 @@ def laid_out(way: Way) -> Iterator[Place]:
         CellError: a user of its own is wanted, and there is none to be had.
         OSError: the disk is full, or no temporary folder can be written.
     """
-    from dissensus.agents.cells.watch import empty
-
     uid = fresh_uid() if way.user == "fresh" else None
     if uid is None and way.user == "fresh":
         raise CellError("This container has no user to spare.", next_step="Run as an ordinary user.")
@@ -143,7 +148,7 @@ def laid_out(way: Way) -> Iterator[Place]:
             os.chown(place.scratch, uid, uid)
         yield place
     finally:
-        if place.scratch.is_dir() and not place.scratch.is_symlink():
+        with contextlib.suppress(FileNotFoundError):
             empty(place.scratch)
         shutil.rmtree(base)
 

@@ -17,9 +17,12 @@ if TYPE_CHECKING:  # what types would load is more than all the rest
 
 
 def main() -> None:
-    """Try each attempt."""
+    """Try each attempt, and stay for a moment, to be looked at from outside."""
+    import time
+
     aim = json.loads(sys.argv[1])
     print(json.dumps({name: _refused(attempt, aim) for name, attempt in ATTEMPTS.items()}))  # noqa: T201
+    time.sleep(0.15)
 
 
 def _refused(attempt: Callable[[dict[str, Any]], None], aim: dict[str, Any]) -> bool:

@@ -5,9 +5,11 @@ The memory of all processes together, and what lies in the scratch folder. Who g
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
+import time
 from pathlib import Path
 from typing import Final, Literal
 
@@ -18,6 +20,9 @@ from dissensus.agents.cells.limits import Limits
 Over = Literal["", "memory", "disk", "files"]
 
 _BLOCK: Final = 512
+_MOST_WAITS, _WAIT_S = 50, 0.02
+_MOST_ROUNDS: Final = 100_000
+"""A round takes away one level of folders in folders."""
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -33,18 +38,40 @@ class Watch:
         self.over: Over = ""
         self._limits = limits
         self._scratch = scratch
+        self._group = 0
+
+    def settle(self) -> None:
+        """Wait, a second at most, until the processes that were ended count no more: the next program needs room."""
+        for _ in range(_MOST_WAITS if self._group else 0):
+            if not members(self._group):
+                return
+            time.sleep(_WAIT_S)
 
     def __call__(self, group: int) -> bool:
         """Look once."""
-        pids = members(group)
-        if sum(map(_memory_of, pids)) > self._limits.memory_together_bytes:
+        memory, used, files = self._look(group)
+        limits = self._limits
+        if memory > limits.memory_together_bytes:
             self.over = "memory"
-        elif self._scratch is not None:
-            used, files = used_in(self._scratch, self._limits.files)
-            self.over = "files" if files > self._limits.files else "disk" if used > self._limits.disk_bytes else ""
-        elif _files_inside(pids) > self._limits.files:
+        elif files > limits.files:
             self.over = "files"
+        elif used > limits.disk_bytes:
+            self.over = "disk"
         return bool(self.over)
+
+    def sees(self, group: int) -> set[str]:
+        """The guards for which a look shows something: nothing, where other processes are hidden from us."""
+        memory, _, files = self._look(group)
+        return {name for name, shown in (("memory-together", memory), ("files", files)) if shown}
+
+    def _look(self, group: int) -> tuple[int, int, int]:
+        """Bytes of memory and, where the kernel does not bound them, of files; and the number of files."""
+        self._group = group
+        pids = members(group)
+        memory = sum(map(_memory_of, pids))
+        if self._scratch is None:
+            return memory, 0, _files_inside(pids)
+        return memory, *used_in(self._scratch, self._limits.files)
 
 
 def _memory_of(pid: int) -> int:
@@ -93,16 +120,23 @@ def empty(folder: Path) -> None:
     """Remove all that lies in ``folder``, however deep: a program may have made a path too long to be walked.
 
     No link is followed: what is removed is found from a folder that is held open.
+
+    Raises:
+        OSError: something cannot be removed, or somebody goes on filling the folder.
     """
     top = os.open(folder, _FOLDER)
     try:
-        while names := os.listdir(top):  # noqa: PTH208 - a folder that is held open has no path
+        for _ in range(_MOST_ROUNDS):
+            names = os.listdir(top)  # noqa: PTH208 - a folder that is held open has no path
+            if not names:
+                return
             for name in names:
                 if _is_folder(name, top):
                     _lift(name, top)
                     os.rmdir(name, dir_fd=top)
                 else:
                     os.unlink(name, dir_fd=top)
+        raise OSError(errno.EBUSY, "the folder does not get empty", str(folder))
     finally:
         os.close(top)
 
