@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,10 @@ A2A = (
     b'{"jsonrpc": "2.0", "id": 1, "result": {"message": {"messageId": "a", "role": "ROLE_AGENT", "parts": []}}}\n'
 )
 OWN = b'{"id": "1", "act": "request", "sender": "a", "receivers": ["b"], "thread": "t", "content": "hi"}\n'
+
+
+def lines_of(*values: Any) -> bytes:
+    return "".join(json.dumps(value) + "\n" for value in values).encode()
 
 
 def heard(raw: bytes, *, lenient: bool = False) -> tuple[str, dict[str, int], list[Any]]:
@@ -75,6 +81,46 @@ def test_what_is_no_message_stays_one_in_every_way_of_reading() -> None:
         heard(OWN + rb'{"sender": 5, "content": "\ud800"}' + b"\n")
 
 
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every part of a value, of long lists the first three."""
+    yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value[:3]) if isinstance(value, list) else ()
+    for key, part in inner:
+        yield from places(part, (*path, key))
+
+
+def changed(value: Any, path: tuple[Any, ...], to: Any) -> Any:
+    """``value`` with ``to`` at ``path``."""
+    if not path:
+        return to
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = changed(value[path[0]], path[1:], to)
+    return copy
+
+
+SENT = lines_of({"direction": "sent", "rpc": {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}})
+ODD: tuple[Any, ...] = ({}, [], 5, "", True, None)
+FAULTY = {path.name: path.read_bytes() for path in LOGS if path.suffix in (".jsonl", ".json")} | {"sent": SENT}
+del FAULTY["otel_console.json"]  # objects that are spread over several lines
+
+
+@pytest.mark.parametrize("name", sorted(FAULTY))
+def test_no_field_of_a_wrong_type_makes_reading_fail(name: str) -> None:
+    """Each field of each entry once, with each of several types: an error of the log's, or a report."""
+    whole = FAULTY[name]
+    try:
+        entries = [json.loads(whole)]
+    except ValueError:
+        entries = [json.loads(line) for line in whole.splitlines() if line.strip()]
+    reader = recognise(source_of(whole))
+    for at, entry in enumerate(entries[:6]):
+        for path in places(entry):
+            for odd in ODD:
+                faulty = lines_of(*entries[:at], changed(entry, path, odd), *entries[at + 1 : at + 3])
+                with contextlib.suppress(LogError):
+                    run(source_of(faulty), reader, Monitor(), Options(lenient=True))
+
+
 # --- events
 
 HELLO = {
@@ -94,10 +140,6 @@ def listing(ident: int) -> dict[str, Any]:
 
 def listed(ident: int) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": ident, "result": {"tools": []}}
-
-
-def lines(*values: Any) -> bytes:
-    return "".join(json.dumps(value) + "\n" for value in values).encode()
 
 
 @pytest.mark.parametrize(
@@ -122,7 +164,7 @@ def test_an_event_over_several_lines_has_the_number_of_its_first() -> None:
 
 
 def test_a_broken_event_is_an_error_with_its_line_or_is_counted() -> None:
-    broken = b"data: " + lines(HELLO) + b'data: {"jsonrpc": "2.0",\n' + lines(HELLO_BACK)
+    broken = b"data: " + lines_of(HELLO) + b'data: {"jsonrpc": "2.0",\n' + lines_of(HELLO_BACK)
     with pytest.raises(LogError) as caught:
         heard(broken)
     assert caught.value.line == 2
@@ -133,18 +175,18 @@ def test_a_broken_event_is_an_error_with_its_line_or_is_counted() -> None:
 
 
 def test_a_connection_from_before_the_log_began_used_ids_of_its_own() -> None:
-    log = lines(listing(1), listed(1), HELLO, HELLO_BACK, READY, listing(1), listed(1))
+    log = lines_of(listing(1), listed(1), HELLO, HELLO_BACK, READY, listing(1), listed(1))
     name, counts, found = heard(log)
     assert (name, counts["requests"], counts["unanswered"], found) == ("mcp", 3, 0, [])
 
 
 def test_who_was_greeted_before_the_log_began_is_not_too_early() -> None:
-    log = lines(READY, listing(1), HELLO, HELLO_BACK, READY, listing(1), listed(1))
+    log = lines_of(READY, listing(1), HELLO, HELLO_BACK, READY, listing(1), listed(1))
     _, counts, found = heard(log)
     assert (counts["unanswered"], found) == (1, [])
 
 
 def test_in_one_connection_an_id_is_used_once_also_before_the_greeting() -> None:
-    rules = [(one.rule, one.line) for one in heard(lines(listing(0), HELLO, HELLO_BACK, READY))[2]]
+    rules = [(one.rule, one.line) for one in heard(lines_of(listing(0), HELLO, HELLO_BACK, READY))[2]]
     assert ("mcp.before-initialized", 1) in rules
     assert ("rpc.id-reused", 2) in rules

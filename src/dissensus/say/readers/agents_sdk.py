@@ -75,7 +75,7 @@ def _span(source: Source, options: Options, entry: Entry) -> Iterator[Span | Ski
 
 
 def _kind(data: dict[str, Any]) -> tuple[str, str]:
-    sort = data.get("type")
+    sort = text(data.get("type"))
     if sort == "agent":
         return AGENT, text(data.get("name"), "agent")
     if sort == "function":

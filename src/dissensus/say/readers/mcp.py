@@ -117,7 +117,8 @@ class _Writer:
         sent = True if way in _SENT else False if way in _RECEIVED else None
         if sent is None:
             return told
-        if self.logs_client is None and unit.get("method") in TELLING:
+        method = unit.get("method")
+        if self.logs_client is None and type(method) is str and method in TELLING:
             self.logs_client = sent == (told == CLIENT)
         return told if self.logs_client is None else CLIENT if sent == self.logs_client else SERVER
 
