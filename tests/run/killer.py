@@ -14,6 +14,7 @@ import sys
 import time
 import traceback
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,18 @@ import anyio
 from plays import SEATS, Clerk, procedure
 
 from dissensus.decide.contract import ContractSettings
-from dissensus.decide.procedures import PROCEDURES, settings_of_contract
+from dissensus.decide.procedures import PROCEDURES, settings_of_contract, settings_of_round_robin
+from dissensus.decide.round_robin_result import RoundRobin
+from dissensus.decide.round_robin_settings import RoundRobinSettings
 from dissensus.record.sqlite import open_record
 from dissensus.record.store import Store
 from dissensus.record.verify import verify
 from dissensus.run import runs
 from dissensus.run.performers import Live
-from dissensus.script.calls import Generate
-from dissensus.script.outcomes import Reply
+from dissensus.script.calls import Capability, Extend, Generate, Score
+from dissensus.script.decisions import Decision
+from dissensus.script.outcomes import Extended, Outcome, Reply, Scores
+from dissensus.script.questions import Question
 
 PROCEDURES["test"] = procedure()
 PROCEDURE = sys.argv[4] if len(sys.argv) > 4 else "test"
@@ -42,11 +47,18 @@ TREE = [
 ]  # fmt: skip
 
 
+IN_TURNS = RoundRobinSettings(
+    k=24, length=150, trajectories=3, q_eos=1, boundary="word-number", verifiers=("arithmetic",), on_wrong="rewrite",
+    ear="both", weight="drift",
+)  # fmt: skip
+
 SETTINGS = {
     "test": {"tree": TREE},
     "contract": settings_of_contract("Paint the fence.", ContractSettings(rounds=3, remind=1)),
+    "round-robin": settings_of_round_robin(Question(text="How many?", kind="number"), IN_TURNS),
 }
 """What each procedure is run with."""
+CAN = frozenset({Capability.CHAT, Capability.CONTINUE, Capability.TOKENS, Capability.LOGPROBS})
 
 
 class Slow(Clerk):
@@ -64,6 +76,32 @@ class Slow(Clerk):
             bid = json.dumps({"price": call.seed % 5, "estimate": 1, "confidence": 1})
             return Reply(text=bid if call.key.endswith("/ask") else "FAILED: no" if call.key[6] < "3" else "painted")
         return Reply(text=f"{call.key} {call.seed}")
+
+    async def extend(self, call: Extend) -> Outcome:
+        """Go on with a text, a token for each character: a sum, now and then a wrong one, at last an answer."""
+        await self._begin(call)
+        begun = call.tokens or ()
+        heard = (-0.5,) * len(begun) if call.hear and call.seed % 2 else None
+        if not call.max_tokens:
+            return Extended(text="", tokens=(), heard=heard)
+        one, other = call.seed % 7, call.seed % 11
+        done = len(begun) > 90
+        text = f"Answer: {call.seed % 3}." if done else f"{one} + {other} = {one + other + (call.seed % 5 == 0)}. "
+        text = "" if "Answer" in "".join(map(chr, begun)) else text[: call.max_tokens]
+        return Extended(
+            text=text, tokens=tuple(map(ord, text)), ends=tuple(range(1, len(text) + 1)), heard=heard,
+            finish="stop" if done else "length", sampled=len(text) + done,
+        )  # fmt: skip
+
+    async def score(self, call: Score) -> Scores:
+        """Numbers from the request alone."""
+        await self._begin(call)
+        sums = tuple(-1.0 - (len(text) * len(call.tokens or ()) % 13) / 7 for text in call.continuations)
+        return Scores(logprobs=sums, lengths=tuple(map(len, call.continuations)))
+
+    async def _begin(self, call: Extend | Score) -> None:
+        os.write(self.written, f"{call.key}\n".encode())
+        await anyio.sleep(0.001 + (len(call.key) * 7 + len(call.tokens or ())) % 8 / 1000)
 
 
 class Telling:
@@ -86,11 +124,12 @@ def child(path: Path, calls_file: Path, pipe: int, *, fresh: bool) -> None:
     calls = os.open(calls_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     store: Any = Telling(open_record(path, "x" if fresh else "a"), pipe)
     live = Live(lambda _agent: Slow(calls))
+    seats = tuple(replace(seat, capabilities=CAN) for seat in SEATS) if PROCEDURE == "round-robin" else SEATS
 
     async def go() -> Any:
         if fresh or store.head().seq == 0:
             return await runs.start(
-                procedure=PROCEDURE, settings=SETTINGS[PROCEDURE], seats=SEATS, performer=live, record=store, seed=5
+                procedure=PROCEDURE, settings=SETTINGS[PROCEDURE], seats=seats, performer=live, record=store, seed=5
             )
         return await runs.resume(store, live)
 
@@ -124,6 +163,12 @@ def attempt(path: Path, calls_file: Path, kill_after_s: float | None) -> tuple[b
     return os.WIFSIGNALED(status), int(numbers[-1]) if numbers else 0
 
 
+def what_came(decision: Decision) -> str:
+    """The answer, and the texts that were written for it."""
+    texts = [(text.text, len(text.turns)) for text in decision.texts] if isinstance(decision, RoundRobin) else []
+    return json.dumps([decision.answer, texts])
+
+
 def main() -> None:
     folder, kills, luck = Path(sys.argv[1]), int(sys.argv[2]), random.Random(int(sys.argv[3]))  # noqa: S311
     found: Counter[str] = Counter()
@@ -133,7 +178,7 @@ def main() -> None:
         began = time.perf_counter()
         attempt(folder / f"{name}.db", folder / f"{name}.calls", None)
         whole_s = min(whole_s, time.perf_counter() - began)
-    uninterrupted = runs.replay(folder / "whole.db").decision.answer
+    uninterrupted = what_came(runs.replay(folder / "whole.db").decision)
     number = 0
     while found["kills"] < kills:
         number += 1
@@ -156,11 +201,11 @@ def main() -> None:
             found["broken chains"] += verify(path).events != len(events)
             answered = {event.key for event in events if event.kind == "outcome"}
             finished = not killed
-        answers.add(runs.replay(path).decision.answer)
+        answers.add(what_came(runs.replay(path).decision))
         found["runs"] += 1
         path.unlink()
     found["other decisions"] = len(answers - {uninterrupted})
-    sys.stdout.write(json.dumps(found | {"answers": len(answers)}))
+    sys.stdout.write(json.dumps(found | {"answers": len(answers), "came": uninterrupted}))
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ class Clerk:
         await anyio.sleep(self.delays.get(call.key, 0))
         return Reply(text=f"{call.turns[-1].text} | seed {call.seed}")
 
-    async def extend(self, call: Extend) -> TransportFailure:
+    async def extend(self, call: Extend) -> Outcome:
         return TransportFailure(problem=f"cannot continue {call.text!r}", cause="capability")
 
     async def score(self, call: Score) -> Scores:
