@@ -117,6 +117,12 @@ def test_draw_prints_mermaid() -> None:
     assert "failure participant → initiator<br/>− answer" in done.stdout
 
 
+def test_draw_as_json() -> None:
+    data = json.loads(run("draw", "four-state", "--json").stdout)
+    text = run("draw", "four-state").stdout
+    assert data == {"protocol": "four-state", "profile": "fipa", "mermaid": text, "svg": None}
+
+
 def test_draw_writes_a_picture(tmp_path: Path) -> None:
     pytest.importorskip("graphlay", reason="the extra draw is not installed")
     path = tmp_path / "net.svg"

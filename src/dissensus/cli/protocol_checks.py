@@ -109,7 +109,10 @@ def _count(number: int, what: str) -> str:
 @click.option("--mermaid", "as_mermaid", is_flag=True, help="Print Mermaid text: the default without --svg.")
 @click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a picture there.")
 @click.option("--everything", is_flag=True, help="Draw arrows for cancel and not-understood, too, instead of notes.")
-def draw(*, name: str, profile: str, as_mermaid: bool, svg: Path | None, everything: bool) -> None:
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document: the Mermaid text, and the file written."
+)
+def draw(*, name: str, profile: str, as_mermaid: bool, svg: Path | None, everything: bool, as_json: bool) -> None:
     """Draw the protocol NAME, or the one in FILE: as Mermaid text, or as an SVG picture (the extra `draw`)."""
     from dissensus.say.drawing import mermaid
     from dissensus.say.protocol_file import find_protocol
@@ -127,7 +130,11 @@ def draw(*, name: str, profile: str, as_mermaid: bool, svg: Path | None, everyth
                 next_step="Choose another file with --svg.",
             ) from error
         click.echo(f"wrote {svg}", err=True)
-    if svg is None or as_mermaid:
+    if as_json:
+        text = mermaid(protocol, everything=everything)
+        written = None if svg is None else str(svg)
+        show_json({"protocol": protocol.name, "profile": profile, "mermaid": text, "svg": written})
+    elif svg is None or as_mermaid:
         click.echo(mermaid(protocol, everything=everything), nl=False)
 
 
