@@ -19,7 +19,6 @@ QUESTION_KINDS = frozenset(
         "question-reminded",
         "question-no-answer",
         "question-escalated",
-        "question-withdrawn",
         "standing-rule",
     }
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -44,6 +44,7 @@ class Cited:
         live: what has become of the source that was captured; "" if nobody looked.
         where: the place in words: ``line 3``.
         before, text, after: what stands there, with what stands around it. ``text`` None: nothing was found.
+        hint: a sentence about the result.
     """
 
     item: Mapping[str, Any]
@@ -53,6 +54,7 @@ class Cited:
     before: str = ""
     text: str | None = None
     after: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +73,7 @@ class Exhibit:
     title: str = ""
     text: str = ""
     facts: tuple[tuple[str, str], ...] = ()
-    cited: tuple[Cited, ...] = field(default=())
+    cited: tuple[Cited, ...] = ()
 
 
 def option_of(option: str | Option) -> Option:
