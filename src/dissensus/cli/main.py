@@ -31,6 +31,7 @@ COMMANDS = {
     "replay": "dissensus.cli.runs:replay",
     "resume": "dissensus.cli.runs:resume",
     "round-robin": "dissensus.cli.round_robin:round_robin",
+    "study": "dissensus.cli.study:study",
 }
 """Name of a command to ``module:attribute``."""
 
@@ -52,6 +53,7 @@ HELP = {
     "replay": "Recompute a record's decision without any model.",
     "resume": "Finish an interrupted run.",
     "round-robin": "Plan and understand one answer written in turns.",
+    "study": "Measure procedures under attack, over a grid.",
 }
 """The line of each command in ``--help``, so that help imports none of them."""
 
