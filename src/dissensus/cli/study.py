@@ -30,11 +30,24 @@ _OUTPUT = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
-@click.group()
+class _Studies(click.Group):
+    """A file in place of a command is a study to run."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put ``run`` before the name of a file."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            args.insert(0, "run")
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Studies)
 def study() -> None:
     """Measure procedures beside each other under attack: a grid of runs, resumed wherever it was cut, and a report.
 
+    With a file in place of a command, that study is run.
+
     \b
+    dissensus study examples/studies/collapse.yaml
     dissensus study plan examples/studies/collapse.yaml
     dissensus study run examples/studies/collapse.yaml -o toy
     dissensus study report examples/studies/collapse.yaml -o toy --plots toy/plots
