@@ -1,0 +1,173 @@
+"""What is wrong inside one source, found without a model: totals that do not add up, equations that do not hold.
+
+A fault names its lines. What cannot be read without doubt is passed over, so that silence means nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from dissensus.answers.rationals import plain_text
+from dissensus.decide.dispute.amounts import Amount, amounts_in, stem, words_of
+from dissensus.decide.dispute.claims import Claim
+from dissensus.decide.dispute.evidence import CsvSelector, LineSelector, PageSelector, Selector
+from dissensus.decide.dispute.places import Row, dialect_of, is_table, table_rows
+from dissensus.decide.dispute.sources import Source
+from dissensus.decide.dispute.topics import families
+from dissensus.decide.verifiers.arithmetic import verify_arithmetic
+
+TOTAL_WORDS: Final = frozenset(["total", "sum", "summe", "gesamt", "totale", "altogether", "overall"])
+TEXT_TOTAL, TEXT_ARITHMETIC, TABLE_TOTAL = "text-total@1", "text-arithmetic@1", "table-total@1"
+_MOST_LINES: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cite:
+    """A place in a source, and what stands there."""
+
+    digest: str
+    selector: Selector
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A source that contradicts itself.
+
+    Args:
+        digest: the source.
+        checker: which checker found it, and its version.
+        why: a sentence for people.
+        cites: the places that contradict each other.
+        unit: what they count; "" if no unit stands there.
+        says: the value that does not hold, where one of the places states one.
+    """
+
+    digest: str
+    checker: str
+    why: str
+    cites: tuple[Cite, ...]
+    unit: str = ""
+    says: Fraction | None = None
+
+    def concerns(self, claim: Claim, places: frozenset[tuple[str, str]]) -> bool:
+        """Whether a claim rests on what is wrong: it cites one of the lines, or counts the same thing.
+
+        ``places`` are digest and line of what the claim cites.
+        """
+        if any((cite.digest, cite.quote) in places for cite in self.cites):
+            return True
+        number = claim.value is not None and claim.value.number is not None
+        return number and bool(self.unit) and stem(claim.unit or "") == self.unit
+
+
+def faults_in(source: Source) -> tuple[Fault, ...]:
+    """What is wrong inside a source, in its order."""
+    if source.is_json:
+        return ()
+    if is_table(source):
+        return tuple(_table_totals(source))
+    return tuple(_text_faults(source))
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    text: str
+    selector: Selector
+    amount: Amount | None
+    total: bool
+
+
+def _lines(source: Source) -> Iterator[_Line]:
+    if source.paged:
+        for number, page in enumerate(source.pages, 1):
+            for text in page.splitlines():
+                yield _line(text, PageSelector(number))
+            yield _line("", PageSelector(number))
+        return
+    whole = source.text or ""
+    for number, (start, end) in enumerate(source.lines[:_MOST_LINES], 1):
+        yield _line(whole[start:end], LineSelector(number, number))
+
+
+def _line(text: str, selector: Selector) -> _Line:
+    if not any(char.isdigit() for char in text):
+        return _Line(text, selector, None, total=False)
+    read = amounts_in(text)
+    alone = len(read.found) == 1 and not read.negated and not read.open and not read.found[0].others
+    return _Line(text, selector, read.found[0] if alone else None, total=bool(read.words & TOTAL_WORDS))
+
+
+def _text_faults(source: Source) -> Iterator[Fault]:
+    lines = list(_lines(source))
+    for number, line in enumerate(lines):
+        if line.total and line.amount is not None:
+            yield from _text_total(source, lines, number)
+        if "=" in line.text and (wrong := verify_arithmetic(line.text, finished=True)):
+            cite = Cite(source.digest, line.selector, line.text)
+            yield Fault(source.digest, TEXT_ARITHMETIC, f"{wrong.written} does not hold: {wrong.why}.", (cite,))
+
+
+def _text_total(source: Source, lines: list[_Line], at: int) -> Iterator[Fault]:
+    """Whether the lines just above a total add up to it; any run of them that does is enough."""
+    total = lines[at]
+    if total.amount is None:
+        return
+    above: list[_Line] = []
+    kinds = {families(words_of(total.text))}
+    running, sums = Fraction(0), set()
+    for line in reversed(lines[:at]):
+        if line.amount is None or line.total or line.amount.unit != total.amount.unit:
+            break
+        above.append(line)
+        kinds.add(families(words_of(line.text)))
+        running += line.amount.value
+        sums.add(running)
+    if len(above) < 2 or total.amount.value in sums or len(kinds - {frozenset()}) > 1:
+        return
+    said = " + ".join(plain_text(line.amount.value) for line in reversed(above) if line.amount is not None)
+    cites = tuple(Cite(source.digest, line.selector, line.text) for line in (*reversed(above), total))
+    why = f"Its lines add up to {plain_text(running)} ({said}), and it states {plain_text(total.amount.value)}."
+    unit = total.amount.unit
+    yield Fault(source.digest, TEXT_TOTAL, why, cites, unit, total.amount.value)
+
+
+def _table_totals(source: Source) -> Iterator[Fault]:
+    rows = list(table_rows(source))
+    above: list[Row] = []
+    for row in rows:
+        labels = [name for name, text in row.fields.items() if words_of(text) & TOTAL_WORDS]
+        if not labels:
+            above.append(row)
+            continue
+        for name, text in row.fields.items():
+            numbers = [number_in(each.fields.get(name, "")) for each in above]
+            stated = number_in(text)
+            if stated is None or len(numbers) < 2 or any(number is None for number in numbers):
+                continue
+            added = sum((number for number in numbers if number is not None), Fraction(0))
+            if added != stated:
+                why = f"The column {name!r} adds up to {plain_text(added)}, and its total is {plain_text(stated)}."
+                cites = tuple(row_cite(source, each) for each in (*above, row))
+                unit = next(iter(sorted(words_of(name))), "")
+                yield Fault(source.digest, TABLE_TOTAL, why, cites, unit, stated)
+        above = []
+
+
+def row_cite(source: Source, row: Row) -> Cite:
+    """A whole row of a table."""
+    dialect = dialect_of(source)
+    cells = source.cells(dialect)[row.number - 1]
+    text = (source.text or "")[cells[0].start : cells[-1].end]
+    return Cite(source.digest, CsvSelector(row.number, None, dialect), text)
+
+
+def number_in(text: str) -> Fraction | None:
+    """The one number that a field holds, if it can be read without doubt."""
+    read = amounts_in(text)
+    if len(read.found) != 1 or read.negated or read.open or read.found[0].others:
+        return None
+    return read.found[0].value

@@ -1,0 +1,318 @@
+"""Rules R0 to R5: which items are void, which claims go back, which fall. In this order, each with its lines.
+
+R0  a claim without evidence, or whose evidence cannot be opened, goes back to its author; it does not lose
+R1  evidence does not stand where it is said to: void
+R2  what stands there says something else, or is about something else: void
+R3  a deterministic checker works out something else: what rests on it falls
+R4  a source is wrong in itself: what rests only on it falls
+R5  copies of one source count once
+
+A claim without an item left falls. "Claim X falls" says nothing about any other claim. R6 and R7, and what follows from
+all of them, are in :mod:`dissensus.decide.dispute.verdict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Final, Literal
+
+from dissensus.decide.dispute.bearing import Reading, is_value, read_bearing
+from dissensus.decide.dispute.checkers import RERUN, Checked, Read, check_claim, check_parts
+from dissensus.decide.dispute.citations import Citation, collapsed
+from dissensus.decide.dispute.docket import Docket, Item, Weighed
+from dissensus.decide.dispute.faults import Cite, Fault, faults_in
+from dissensus.decide.dispute.places import surroundings
+
+Rule = Literal["R0", "R1", "R2", "R3", "R4", "R5", "R6", "R7"]
+Effect = Literal["returned", "void", "falls", "confirmed", "counted once", "gives way", "settled", "disputed"]
+RULES: Final[tuple[Rule, ...]] = ("R0", "R1", "R2", "R3", "R4", "R5", "R6", "R7")
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """One application of a rule."""
+
+    rule: Rule
+    effect: Effect
+    claims: tuple[str, ...]
+    why: str
+    cites: tuple[Citation, ...] = ()
+    checker: str = ""
+    items: tuple[str, ...] = ()
+
+    def to_data(self) -> dict[str, Any]:
+        """As a record has it."""
+        return {
+            "rule": self.rule,
+            "effect": self.effect,
+            "claims": list(self.claims),
+            "items": list(self.items),
+            "why": self.why,
+            "checker": self.checker,
+            "cites": [cite.to_data() for cite in self.cites],
+        }
+
+
+def citation(one: Weighed, item: Item) -> Citation:
+    """An item as a line that decided."""
+    evidence = item.evidence
+    declared = evidence.origin is not None and evidence.origin != evidence.digest
+    quote = item.reopened.text if item.reopened.text is not None else evidence.quote
+    return Citation(
+        one.name, item.name, evidence.digest, item.selector, item.reopened.result, quote, item.content,
+        (declared, evidence.captured_at or "~"),
+    )  # fmt: skip
+
+
+def _of(docket: Docket, one: Weighed, cites: Iterable[Cite]) -> tuple[Citation, ...]:
+    """Places that a checker names, as lines; an item of the claim that points there lends its id."""
+    found = []
+    for cite in cites:
+        items = [item for item in one.items if item.evidence.digest == cite.digest]
+        item = next((item for item in items if item.selector == cite.selector), None)
+        content = items[0].content if items else docket.content_of(cite.digest)
+        name = item.name if item else ""
+        place = (cite.digest, cite.selector, "EXACT", cite.quote, content, (False, "~"))
+        found.append(Citation(one.name, name, *place))
+    return tuple(found)
+
+
+# --- R0
+
+
+def r0(docket: Docket) -> Iterator[Applied]:
+    """Claims without evidence, or without any that can be opened, go back."""
+    for one in docket.claims:
+        if not one.items and not one.claim.children:
+            one.give_back("It has no evidence.")
+        elif one.items and not any(item.usable for item in one.items):
+            closed = [item for item in one.items if item.reopened.returns]
+            if closed:
+                one.give_back(_closed(closed[0]))
+        if one.stand == "incomplete":
+            yield Applied("R0", "returned", one.ids, one.why, tuple(citation(one, item) for item in one.items))
+    for one in docket.claims:
+        missing = [child for child in one.claim.children if not any(child in part.ids for part in one.parts)]
+        if one.stand == "standing" and missing:
+            one.give_back(f"Its part {missing[0]!r} is not in the case.")
+            yield Applied("R0", "returned", one.ids, one.why)
+    yield from _parts(docket)
+
+
+def _closed(item: Item) -> str:
+    what = {
+        "SOURCE_MISSING": "no bytes are kept under the digest of its source",
+        "CHANGED": "nothing was kept of its source, which has changed since",
+        "AMBIGUOUS": "its quote stands at several places, or its selectors contradict each other",
+    }[item.reopened.result]
+    hint = f" {item.reopened.hint}" if item.reopened.hint else ""
+    return f"Its evidence cannot be opened ({item.reopened.result}): {what}.{hint}"
+
+
+def _parts(docket: Docket) -> Iterator[Applied]:
+    """What a claim is made of decides on it: until nothing changes any more."""
+    changed = True
+    while changed:
+        changed = False
+        for one in docket.claims:
+            if one.stand != "standing" or not one.parts or any(item.usable for item in one.items):
+                continue
+            fallen = [part for part in one.parts if part.stand == "fallen"]
+            back = [part for part in one.parts if part.stand == "incomplete"]
+            enough = len(one.parts) if one.claim.kind == "OR" else 1
+            if len(fallen) >= enough:
+                one.fall(fallen[0].rule, f"Its part {fallen[0].name} falls: {fallen[0].why}")
+                one.decided = [replace(cite, claim=one.name) for part in fallen for cite in part.decided]
+            elif len(fallen) + len(back) >= enough:
+                one.give_back(f"Its part {back[0].name} is returned: {back[0].why}")
+            else:
+                continue
+            changed = True
+            effect: Effect = "returned" if one.rule == "R0" else "falls"
+            yield Applied(_rule(one.rule), effect, one.ids, one.why, tuple(one.decided))
+
+
+def _rule(name: str) -> Rule:
+    return next(rule for rule in RULES if rule == name)
+
+
+# --- R1, R2
+
+
+def r1(docket: Docket) -> Iterator[Applied]:
+    """Evidence that does not stand where it is said to is void."""
+    for one in _standing(docket):
+        gone = [item for item in one.items if item.reopened.voids]
+        for item in gone:
+            item.void, item.why = "R1", _not_there(item)
+        yield from _voided(one, gone, "R1")
+    yield from _parts(docket)
+
+
+def _not_there(item: Item) -> str:
+    if item.reopened.damaged:
+        return "The stored bytes do not have the digest that is cited: they were altered."
+    said = {"NOT_FOUND": "The quote does not stand there.", "OUT_OF_RANGE": "It points beyond its source."}
+    hint = f" {item.reopened.hint}" if item.reopened.hint else ""
+    return said[item.reopened.result] + hint
+
+
+def r2(docket: Docket) -> Iterator[Applied]:
+    """Evidence that says something else than the claim is void."""
+    for one in _standing(docket):
+        if not one.claim.typed:
+            continue
+        for item in one.items:
+            if item.usable and item.source is not None:
+                item.reading = read_bearing(one.claim, item.evidence, item.reopened, item.source, docket.measures)
+        _together(docket, one)
+        other = [item for item in one.items if item.usable and _elsewhere(item.reading)]
+        for item in other:
+            item.void, item.why = "R2", item.reading.why if item.reading else ""
+        yield from _voided(one, other, "R2")
+    yield from _parts(docket)
+
+
+def _elsewhere(reading: Reading | None) -> bool:
+    return reading is not None and reading.bears == "no" and reading.fault != "unit"  # units are a checker's
+
+
+def _together(docket: Docket, one: Weighed) -> None:
+    """Items of which none says it may say it together: the rows of a log, two notes of one delivery."""
+    open_to = [item for item in one.items if item.usable and item.reading is not None]
+    if any(item.reading is not None and item.reading.bears == "yes" for item in open_to):
+        return
+    by_origin: dict[str, dict[str, list[Item]]] = {}
+    for item in open_to:
+        if item.reading is not None and item.reading.value is not None and item.reading.fault in ("", "value"):
+            digests = by_origin.setdefault(docket.origin_of(item.evidence.digest), {})
+            digests.setdefault(item.evidence.digest, []).append(item)
+    # of copies one counts, the one that is cited most
+    counted = [
+        item
+        for digests in by_origin.values()
+        for item in max(digests.values(), key=lambda some: (len(some), some[0].order()))
+    ]
+    values = [item.reading.value for item in counted if item.reading is not None and item.reading.value is not None]
+    if len(values) < 2 or not is_value(one.claim, sum(values, Fraction(0))):
+        return
+    for item in open_to:
+        if item.reading is not None and item.reading.value is not None and item.reading.fault in ("", "value"):
+            why = f"{len(values)} items add up to it."
+            item.reading = Reading("yes", why, "", item.reading.value, item.reading.found, item.reading.rows)
+
+
+def _voided(one: Weighed, items: Sequence[Item], rule: Rule) -> Iterator[Applied]:
+    """Say which items are void, and what becomes of the claim."""
+    for item in items:
+        yield Applied(rule, "void", one.ids, item.why, (citation(one, item),), items=(item.name,))
+    if items and not any(item.usable for item in one.items) and not one.parts:
+        closed = [item for item in one.items if item.reopened.returns]
+        if closed:
+            one.give_back(_closed(closed[0]))
+            yield Applied("R0", "returned", one.ids, one.why, (citation(one, closed[0]),))
+            return
+        one.fall(rule, items[0].why)
+        one.decided = [citation(one, item) for item in items]
+        yield Applied(rule, "falls", one.ids, one.why, tuple(one.decided))
+
+
+# --- R3
+
+
+def r3(docket: Docket) -> Iterator[Applied]:
+    """What a checker refutes falls, so far as it rests on what was checked."""
+    tables = {digest: pinned.table for digest, pinned in docket.case.sources.items() if pinned.table is not None}
+    for one in _standing(docket):
+        yield from _rerun(docket, one)
+        if one.stand != "standing" or not one.claim.typed:
+            continue
+        read = [Read(i.evidence, i.source, i.reading) for i in one.items if i.usable and i.source and i.reading]
+        checked = list(check_claim(one.claim, read, tables, docket.measures))
+        if (whole := check_parts(one.claim, [part.claim for part in one.parts], docket.measures)) is not None:
+            checked.append(whole)
+        one.checked += checked
+        for found in checked:
+            yield from _checked(docket, one, found)
+    yield from _parts(docket)
+
+
+def _checked(docket: Docket, one: Weighed, found: Checked) -> Iterator[Applied]:
+    cites = _of(docket, one, found.cites)
+    if found.verdict == "holds":
+        yield Applied("R3", "confirmed", one.ids, found.why, cites, found.checker)
+        return
+    if one.stand != "standing":
+        return
+    origins = {docket.origin_of(cite.digest) for cite in found.cites}
+    resting = [i for i in one.items if i.usable and (not origins or docket.origin_of(i.evidence.digest) in origins)]
+    for item in resting:
+        item.void, item.why = "R3", found.why
+    yield Applied("R3", "void", one.ids, found.why, cites, found.checker, tuple(item.name for item in resting))
+    if not found.cites or not any(item.usable for item in one.items):
+        one.fall("R3", f"{found.why} ({found.checker})")
+        one.decided = list(cites) or [citation(part, item) for part in one.parts for item in part.usable()]
+        yield Applied("R3", "falls", one.ids, one.why, cites, found.checker)
+
+
+def _rerun(docket: Docket, one: Weighed) -> Iterator[Applied]:
+    other = [item for item in one.items if item.usable and docket.reruns.get(item.evidence.digest) == "differs"]
+    for item in other:
+        item.void, item.why = "R3", f"The tool gives another output for the same call ({RERUN})."
+    yield from _voided(one, other, "R3")
+
+
+# --- R4, R5
+
+
+def r4(docket: Docket, found: Sequence[Fault] = ()) -> Iterator[Applied]:
+    """What rests only on a source that is wrong in itself falls.
+
+    Args:
+        docket: the case.
+        found: what a verifier has found; what programs find is found here.
+    """
+    cited = sorted({item.evidence.digest for one in _standing(docket) for item in one.items if item.usable})
+    faults = list(found) or [fault for digest in cited for fault in faults_in(docket.sources[digest])]
+    for fault in faults:
+        origin = docket.origin_of(fault.digest)
+        for one in _standing(docket):
+            resting = [i for i in one.items if i.usable and docket.origin_of(i.evidence.digest) == origin]
+            if not resting or not (found or fault.concerns(one.claim, _places(resting))):
+                continue
+            for item in resting:
+                item.void, item.why = "R4", fault.why
+            cites = _of(docket, one, fault.cites)
+            names = tuple(item.name for item in resting)
+            yield Applied("R4", "void", one.ids, fault.why, cites, fault.checker, names)
+            if not any(item.usable for item in one.items) and not one.parts:
+                one.fall("R4", f"Its only source is wrong: {fault.why} ({fault.checker})")
+                one.decided = list(cites)
+                yield Applied("R4", "falls", one.ids, one.why, cites, fault.checker)
+    yield from _parts(docket)
+
+
+def _places(items: Sequence[Item]) -> frozenset[tuple[str, str]]:
+    found = set()
+    for item in items:
+        if item.source is not None:
+            around = surroundings(item.evidence, item.reopened, item.source)
+            found |= {(item.evidence.digest, line) for line in around.line.split("\n")}
+    return frozenset(found)
+
+
+def r5(docket: Docket) -> Iterator[Applied]:
+    """Of copies of one source one counts. This only stops double counting: numbers of sources never settle."""
+    for one in _standing(docket):
+        items = [item for item in one.items if item.usable]
+        origins = {docket.origin_of(item.evidence.digest) for item in items}
+        if len({item.evidence.digest for item in items}) > len(origins):
+            said = f"{len(items)} citations, {len(origins)} origin{'' if len(origins) == 1 else 's'}"
+            cites = collapsed(citation(one, item) for item in items)
+            yield Applied("R5", "counted once", one.ids, f"{said}.", cites, items=tuple(item.name for item in items))
+
+
+def _standing(docket: Docket) -> list[Weighed]:
+    return [one for one in docket.claims if one.stand == "standing"]

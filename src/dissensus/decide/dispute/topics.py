@@ -1,0 +1,181 @@
+"""Is a text about what a claim is about? The thing it names, the property, the time. Only what can be seen is said.
+
+Each answer is one of three: it is, it is not, or nothing tells. Whoever asks voids an item on "it is not" alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from dissensus.decide.dispute.amounts import stem, words_of
+from dissensus.decide.dispute.claims import Claim
+from dissensus.decide.dispute.normalise import normal
+from dissensus.decide.dispute.places import Row, Surroundings
+from dissensus.decide.dispute.sources import Source
+from dissensus.decide.dispute.values import AsOf, NotRead, as_of_from
+from dissensus.decide.dispute.words import UNITS
+
+Told = Literal["yes", "no", "silent"]
+
+_TOKEN: Final = re.compile(r"[^\s,;:()\[\]\"']+")
+_IDENTIFIER: Final = r"[^\s,;:()\[\]\"'#]*\d[^\s,;()\[\]\"']*"
+_EMPTY: Final = frozenset(["the", "a", "an", "of", "for", "in", "on", "at", "by", "to", "no", "nr", "number"])
+_IDENTIFYING: Final = frozenset(["no", "nr", "id", "number", "ref", "code"])
+_FAMILIES: Final[Mapping[str, frozenset[str]]] = {
+    "planned": frozenset(["ordered", "expected", "planned", "announced", "due", "requested", "promised"]),
+    "arrived": frozenset(["received", "delivered", "arrived", "accepted", "receipt", "unloaded"]),
+    "sent": frozenset(["shipped", "sent", "dispatched", "loaded"]),
+    "lacking": frozenset(["missing", "lacking", "lost", "short", "shortage"]),
+    "broken": frozenset(["damaged", "broken", "defective"]),
+    "billed": frozenset(["invoiced", "billed", "charged"]),
+    "back": frozenset(["returned", "refused", "rejected"]),
+}
+"""Words that tell what of a thing is counted. Two different ones are two properties."""
+_CLOSE: Final = frozenset(["arrived", "sent"])
+"""What was sent and what arrived is told apart by nobody for sure: between these nothing is said."""
+_TIMES: Final = frozenset(["time", "date", "day", "at", "when", "timestamp", "booked", "moment", "datum", "zeit"])
+_NOT_TIMES: Final = frozenset(["due", "print", "printed", "expected", "planned", "ordered", "order", "expiry", "born"])
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The thing that a claim is about: its identifiers (``4711``), and the other words (``order``)."""
+
+    ids: frozenset[str]
+    words: frozenset[str]
+
+
+def subject_of(claim: Claim) -> Subject:
+    """The subject of a claim as it is looked for in texts."""
+    tokens = [token.strip(".#") for token in _TOKEN.findall(normal(claim.subject or ""))]
+    ids = frozenset(token for token in tokens if any(char.isdigit() for char in token))
+    words = frozenset(stem(token) for token in tokens if token and token not in ids) - _EMPTY
+    return Subject(ids, words)
+
+
+def names_subject(claim: Claim, around: Surroundings, row: Row | None, source: Source) -> Told:
+    """Whether what stands around an item is about the claim's subject; ``no`` if it is about another thing."""
+    subject = subject_of(claim)
+    if row is not None and (told := _in_row(subject, row)) != "silent":
+        return told
+    told, others = _in_text(subject, normal(around.line))
+    if told == "yes" or others:
+        return "yes" if told == "yes" else "no"
+    whole = source.text
+    if whole is None:
+        return "silent"
+    everywhere, others = _in_text(subject, normal(whole))
+    if everywhere != "yes":
+        return "no" if others and subject.ids else "silent"
+    if others and row is None:  # the document is about several things: which of them was named last before this?
+        at = whole.find(around.line)
+        last = _last_named(subject, normal(whole[: max(at, 0)]))
+        return "silent" if last == "other" else "yes"
+    return "yes" if row is None or not others else "silent"
+
+
+def _in_row(subject: Subject, row: Row) -> Told:
+    for name, value in row.fields.items():
+        words = words_of(name)
+        if words & subject.words and words <= subject.words | _IDENTIFYING and subject.ids:
+            written = normal(value).strip().lstrip("#")
+            if written in subject.ids or any(_stands(one, written) for one in subject.ids):
+                return "yes"
+            if _alike(written, subject) and name != row.chosen:
+                return "no"
+    if any(normal(value).strip() in subject.ids for value in row.fields.values()):
+        return "yes"
+    return "silent"
+
+
+def _in_text(subject: Subject, text: str) -> tuple[Told, bool]:
+    """Whether a text names the subject, and whether it names another thing of its kind."""
+    others = {each for each in _named(subject, text) if each not in subject.ids}
+    named = all(_stands(one, text) for one in subject.ids) if subject.ids else subject.words <= words_of(text)
+    return ("yes" if named else "silent"), bool(others) and bool(subject.ids)
+
+
+def _named(subject: Subject, text: str) -> list[str]:
+    """Identifiers that stand after the subject's noun: ``order 4712``, ``order no. 4712``."""
+    if not subject.words:
+        return []
+    nouns = "|".join(re.escape(word) for word in sorted(subject.words))
+    pattern = rf"\b(?:{nouns})s?\b[\s:#.]*(?:(?:no|nr|number|id)\b[\s:#.]*)?({_IDENTIFIER})"
+    found = []
+    for match in re.finditer(pattern, text):
+        following = re.match(r"\s*([^\W\d_]+)", text[match.end() :])
+        identifier = match[1].strip(".:")
+        counted = following is not None and following[1] in UNITS  # order 12 pallets
+        if not counted and (identifier in subject.ids or _alike(identifier, subject)):
+            found.append(identifier)
+    return found
+
+
+def _alike(identifier: str, subject: Subject) -> bool:
+    """Whether an identifier has the form of the subject's own, so that it names another thing of its kind."""
+    return any(
+        _form(identifier) == _form(one) or (identifier.isdigit() and one.isdigit() and len(identifier) > 2)
+        for one in subject.ids
+    )
+
+
+def _form(identifier: str) -> str:
+    return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "0", identifier))
+
+
+def _last_named(subject: Subject, before: str) -> str:
+    found = _named(subject, before)
+    return "own" if not found or found[-1] in subject.ids else "other"
+
+
+def _stands(identifier: str, text: str) -> bool:
+    return re.search(rf"(?<![^\W_]){re.escape(identifier)}(?![^\W_])", text) is not None
+
+
+def same_property(claim: Claim, words: frozenset[str]) -> Told:
+    """Whether words beside an amount tell of the property that the claim states; ``no`` if they tell of another one."""
+    asked = families(words_of(claim.attribute or ""))
+    found = families(words - words_of(claim.subject or ""))
+    if not asked or not found:
+        return "silent"
+    if asked & found:
+        return "yes"
+    return "silent" if asked | found <= _CLOSE else "no"
+
+
+def families(words: frozenset[str]) -> frozenset[str]:
+    """Which properties words name: ``arrived`` for "received", ``planned`` for "ordered"."""
+    return frozenset(name for name, family in _FAMILIES.items() if words & {stem(word) for word in family})
+
+
+def in_period(claim: Claim, row: Row) -> Told:
+    """Whether a row's time lies in what the claim is about; of an instant, before it or at it."""
+    times = [time for name, value in row.fields.items() if (time := _time(name, value)) is not None]
+    if len(times) != 1 or claim.as_of is None:
+        return "silent"
+    return "yes" if belongs(claim.as_of, times[0]) else "no"
+
+
+def belongs(as_of: AsOf, time: AsOf) -> bool:
+    """Whether something that happened at ``time`` counts for what holds ``as_of``."""
+    if as_of.instant:
+        return time.start is None or as_of.start is None or time.start <= as_of.start
+    return as_of.overlaps(time)
+
+
+def _time(name: str, value: str) -> AsOf | None:
+    words = words_of(name)
+    if not words & _TIMES or words & _NOT_TIMES:
+        return None
+    return moment_in(value)
+
+
+def moment_in(value: str) -> AsOf | None:
+    """The time that a field holds; None if it holds none that can be read."""
+    try:
+        return as_of_from(value) if any(sign in value for sign in "-:") else None
+    except NotRead:
+        return None
