@@ -150,6 +150,16 @@ def test_what_a_log_cannot_tell_is_said(tmp_path: Path) -> None:
     assert "1 of 2 messages carry no act" in done.stdout
 
 
+def test_what_a_log_calls_its_entries_reaches_no_terminal_either(tmp_path: Path) -> None:
+    call = {"type": "agent_tool_call", "name": "f", "args": {}}
+    opinions = [{"type": "monitor", "kind": "send", "verdict": f"\x1b[2J\x07{number}"} for number in range(30)]
+    done = run(write(tmp_path, call, *opinions))
+    assert not {"\x1b", "\x07"} & set(done.stdout)
+    assert "10 other kinds" in done.stdout
+    sneaky = run(write(tmp_path, said("request", "a", "b", tag_source="\x07pattern", id="\x07")))
+    assert "\x07" not in sneaky.stdout
+
+
 def test_a_long_name_moves_only_its_own_row(tmp_path: Path) -> None:
     path = write(tmp_path, said("request", "a", "b" * 300, thread="t" * 200), said("request", "a", "b", thread="u"))
     long, short = run(path).stdout.splitlines()[:2]

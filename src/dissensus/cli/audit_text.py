@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 MOST_THREADS: Final = 60
 """Threads up to which all are shown; of more, only those where something is open or went wrong."""
 MOST_LINES: Final = 200
+MOST_KINDS: Final = 20
+"""Kinds of entries that are no messages, up to which each is named."""
 _FINE: Final = frozenset({FULFILLED, ANSWERED})
 _WIDTH: Final = 12
 _WIDEST: Final = 48
@@ -61,7 +63,7 @@ def text_lines(report: AuditReport, *, everything: bool = False) -> Iterator[str
         yield f"… {left:,} more {what} (--all shows them)"
     yield from _findings(report, everything=everything)
     yield _counts(report)
-    yield from _rest(report)
+    yield from map(clean, _rest(report))  # kinds, sources and ids are the log's own words
 
 
 def _threads(report: AuditReport) -> dict[tuple[str, str], list[Obligation]]:
@@ -176,7 +178,9 @@ def _rest(report: AuditReport) -> Iterator[str]:
     if report.tagger is not None:
         yield _tagger(report.tagger)
     if tally.asides:
-        yield "not messages: " + ", ".join(f"{count:,} {kind}" for kind, count in tally.asides.most_common())
+        most = [f"{count:,} {kind}" for kind, count in tally.asides.most_common(MOST_KINDS)]
+        others = len(tally.asides) - len(most)
+        yield "not messages: " + ", ".join([*most, *([f"{others:,} other kinds"] if others else [])])
     if tally.backwards:
         yield f"the clock ran backwards {_number(tally.backwards, 'time')}, first at {tally.backwards_at[0]}"
     for one in tally.skipped[:10]:
