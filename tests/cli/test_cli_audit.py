@@ -172,6 +172,10 @@ def test_control_characters_in_a_log_reach_no_terminal(tmp_path: Path) -> None:
     done = run(write(tmp_path, said("request", "a\x1b[2J", "b", thread="t\n\x07")))
     assert not {"\x1b", "\x07"} & set(done.stdout)
     assert len(done.stdout.splitlines()) == 2
+    path = write(tmp_path, said("request", "a", "b", thread="t\n\x07"), said("agree", "c\x07", "a", thread="t\n\x07"))
+    seed = run(path, "--style", "seed", "--lang", "en").stdout
+    assert "\x07" not in seed
+    assert len(seed.splitlines()) == 2
 
 
 def test_pictures(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from dissensus.cli.readout import clean
 from dissensus.say.verdicts import ANSWER, ILLEGAL, NO_TITLE, PENDING, PERFORMANCE
 
 if TYPE_CHECKING:
@@ -42,13 +43,15 @@ def seed_lines(report: AuditReport, lang: str) -> Iterator[str]:
             states.setdefault(owed.thread, "closed")
     for thread, state in sorted(states.items()):
         mark = {"requested": words["unanswered"], "agreed": words["unkept"]}.get(state)
-        yield f"{thread}: {words[state]:<10} {f'<- {mark}' if mark else ''}".rstrip()
+        yield f"{clean(thread)}: {words[state]:<10} {f'<- {mark}' if mark else ''}".rstrip()
     for finding in report.findings:
         act = _ACTS.get(finding.act or "", finding.act or "") if lang == "it" else finding.act
-        thread = finding.thread or ""
+        thread, party = clean(finding.thread or ""), clean(finding.party)
         if finding.verdict == ILLEGAL:
             expected = ", ".join(_ACTS.get(each, each) if lang == "it" else each for each in finding.expected)
             state = words[finding.state if finding.state in words else "closed"]
             yield words["illegal"].format(thread=thread, act=act, state=state, expected=expected or words["none"])
         elif finding.verdict == NO_TITLE:
-            yield words["title"].format(thread=thread, sender=finding.party, party=debtors.get(thread, "?"))
+            yield words["title"].format(
+                thread=thread, sender=party, party=clean(debtors.get(finding.thread or "", "?"))
+            )
