@@ -86,6 +86,7 @@ def contract(task: str | None, *, who: Path | None, as_json: bool, **flags: Any)
 
 async def _award(task: str, flags: Mapping[str, Any], path: list[Path]) -> Contract:
     from dissensus.cli.panel_flags import adjusted, panel_from
+    from dissensus.cli.progress import Progress
     from dissensus.cli.questions import new_path
     from dissensus.decide.contract import ContractSettings, checked
     from dissensus.run.api import DEFAULT_MODEL
@@ -107,7 +108,15 @@ async def _award(task: str, flags: Mapping[str, Any], path: list[Path]) -> Contr
     checked(task, panel.seats, settings)
     async with Cast(panel) as cast:
         path.append(new_path(Path(flags["record"]), task))
-        return await contract_async(task, panel=cast, settings=settings, seed=flags["seed"], record=path[0])
+        with Progress(task, [seat.agent for seat in cast.panel.seats if not seat.spare]) as progress:
+            return await contract_async(
+                task,
+                panel=cast,
+                settings=settings,
+                seed=flags["seed"],
+                record=path[0],
+                on_event=progress.on_event,
+            )
 
 
 def _seconds(flag: str, text: str | None) -> float | None:

@@ -1,10 +1,10 @@
-"""Ballots as they arrive, on a terminal only; whoever reads our output in a pipe sees nothing of it."""
+"""Ballots and bids as they arrive, on a terminal only; whoever reads our output in a pipe sees nothing of it."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ from dissensus.cli.readout import clean
 from dissensus.record.event import Event
 
 MOST_ROWS = 20
-_EVERY_S = 0.1
+_PER_SECOND = 8
 _SPEED_S = 3600.0
 """Seconds over which the speed is judged: one question may take minutes."""
 
@@ -20,23 +20,28 @@ _SPEED_S = 3600.0
 class Progress:
     """A small table on stderr, one row for each agent, gone when the answer is there. Use as a context manager.
 
-    A panel of more than ``MOST_ROWS`` agents is counted instead.
+    A panel of more than ``MOST_ROWS`` agents is counted instead. Without ``agents``, the record says who takes part and
+    what is asked.
     """
 
-    def __init__(self, question: str, agents: Sequence[str], place: str = "") -> None:
+    def __init__(self, question: str = "", agents: Sequence[str] = (), place: str = "") -> None:
         self._title = f"{place}{clean(question)[:200]}"
         self._rows = dict.fromkeys(agents, "…")
         self._live: Any = None
-        self._drawn = 0.0
+        self._begun = time.monotonic()
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.live import Live
 
-            self._live = Live(console=Console(stderr=True), transient=True, auto_refresh=False)
+            self._live = Live(
+                get_renderable=self._table,
+                console=Console(stderr=True),
+                transient=True,
+                refresh_per_second=_PER_SECOND,
+            )
             self._live.start()
-            self._draw()
         return self
 
     def __exit__(
@@ -56,17 +61,24 @@ class Progress:
             self._rows[str(event.body["agent"])] = "asked once more"
         elif event.kind == "check":
             self._rows["check"] = str(event.body["answer"])
-        else:
-            return
-        if time.monotonic() - self._drawn >= _EVERY_S:
-            self._draw()
+        elif event.kind == "run" and not self._rows:
+            self._begin(event.body)
+        elif event.kind == "post" and event.body.get("protocol") is not None:
+            self._rows |= _moved(event.body)
+        elif event.kind == "remedy" and event.body.get("remedy") == "remind":
+            self._rows[str(event.body["agent"])] = "reminded"
 
-    def _draw(self) -> None:
+    def _begin(self, head: Mapping[str, Any]) -> None:
+        settings = head["settings"]
+        self._title = clean(str(settings.get("task") or settings.get("question", {}).get("text", "")))[:200]
+        self._rows = {str(seat["agent"]): "…" for seat in head["seats"] if not seat.get("spare")}
+
+    def _table(self) -> Any:
+        """What stands there now; asked for by a thread of its own, so that nothing that came last is missing."""
         from rich.table import Table
         from rich.text import Text
 
-        self._drawn = time.monotonic()
-        rows = self._rows
+        rows = self._rows.copy()
         if len(rows) > MOST_ROWS:
             rows = {"ballots": f"{sum(state != '…' for state in rows.values())} of {len(rows)}"}
         table = Table.grid(padding=(0, 2))
@@ -75,7 +87,30 @@ class Progress:
         whole = Table.grid()
         whole.add_row(Text(self._title, overflow="ellipsis", no_wrap=True))
         whole.add_row(table)
-        self._live.update(whole, refresh=True)
+        whole.add_row(Text(f"{time.monotonic() - self._begun:.0f} s", style="dim"))
+        return whole
+
+
+def _moved(post: Mapping[str, Any]) -> dict[str, str]:
+    """What a move of a contract says of whom."""
+    sender, to, text = str(post["sender"]), [str(name) for name in post["to"]], str(post["text"])
+    match post["act"]:
+        case "cfp":
+            return dict.fromkeys(to, "…")
+        case "propose":
+            return {sender: text}
+        case "refuse":
+            return {sender: f"refuses: {text}"}
+        case "accept-proposal":
+            return dict.fromkeys(to, "holds the task")
+        case "reject-proposal":
+            return dict.fromkeys(to, "not taken")
+        case "inform":
+            return {sender: "delivered"}
+        case "failure":
+            agent = str(post.get("about") or sender)
+            return {agent: text.removeprefix(f"{agent}: ")}
+    return {}
 
 
 class Bar:

@@ -74,11 +74,12 @@ def resume(record: Path, *, as_json: bool) -> None:
     """Finish the interrupted run in RECORD. No call that has an outcome is made again."""
     import anyio
 
+    from dissensus.cli.progress import Progress
     from dissensus.cli.readout import exit_code, show
     from dissensus.run.casting import resume_from
 
-    with _can_go_on(record):
-        decision = anyio.run(resume_from, record)
+    with _can_go_on(record), Progress() as progress:
+        decision = anyio.run(lambda: resume_from(record, on_event=progress.on_event))
     show(decision, as_json=as_json)
     raise SystemExit(exit_code(decision))
 
@@ -103,14 +104,15 @@ def fork(record: Path, *, at: int, text: str, reuse: str, output: Path | None, a
     """
     import anyio
 
+    from dissensus.cli.progress import Progress
     from dissensus.cli.readout import exit_code, show
     from dissensus.run.casting import fork_from
 
     if any("\ud800" <= char <= "\udfff" for char in text):
         raise UsageError("The replacement is not valid UTF-8 text.", next_step="Type it as UTF-8.")
     path = output or _beside(record, at)
-    with _can_go_on(path):
-        decision = anyio.run(lambda: fork_from(record, path, at=at, text=text, reuse=reuse))
+    with _can_go_on(path), Progress() as progress:
+        decision = anyio.run(lambda: fork_from(record, path, at=at, text=text, reuse=reuse, on_event=progress.on_event))
     show(decision, as_json=as_json)
     raise SystemExit(exit_code(decision))
 
