@@ -52,6 +52,5 @@ def seed_lines(report: AuditReport, lang: str) -> Iterator[str]:
             state = words[finding.state if finding.state in words else "closed"]
             yield words["illegal"].format(thread=thread, act=act, state=state, expected=expected or words["none"])
         elif finding.verdict == NO_TITLE:
-            yield words["title"].format(
-                thread=thread, sender=party, party=clean(debtors.get(finding.thread or "", "?"))
-            )
+            owing = clean(debtors.get(finding.thread or "", "?"))
+            yield words["title"].format(thread=thread, sender=party, party=owing)
