@@ -12,6 +12,12 @@ corrected, so alone it always says the target.
 
 All five have to agree that a text is at its end (q_eos = 4), so the corrupted can end none alone; and since they need
 not agree either, its length bounds it.
+
+The numbers were chosen because the wanted pattern appears there. Corrupted writers insist with 0.85 (moderate) and 0.9
+(strong), and texts have at most L = 400 characters. With 0.85 and L = 300, or with 0.9 and L = 400 for three, a vote over
+five texts falls below its null models: these settings are shown too. Which way a text ends depends much on where L happens to cut
+the writers' cycle, since whoever wrote last before the cut has the last word. No setting here is more typical than
+another, for there is nothing that it would be typical of.
 """
 
 from __future__ import annotations
@@ -36,6 +42,11 @@ from dissensus.script.seats import Seat
 WRITERS = 5
 ITEMS = 40
 MODERATE, STRONG = 0.85, 0.9
+"""Chosen, with ``LENGTH``, so that the wanted pattern appears."""
+LENGTH = 400
+SHOWN = ((3, MODERATE, LENGTH, "moderate attack"), (4, STRONG, LENGTH, "strong attack"))
+NEIGHBOURS = ((3, MODERATE, 300, "moderate attack, shorter texts"), (3, STRONG, LENGTH, "strong attack"))
+"""Settings beside the chosen ones, where the pattern is gone."""
 TEXTS = 15
 """Texts of each item; a vote over M of them takes the first M."""
 _CAN = frozenset({Capability.CONTINUE, Capability.TOKENS})
@@ -76,7 +87,7 @@ def corrupted(item: Item, text: str, *, insists: float, luck: float) -> tuple[st
     return ("" if stated and int(stated[-1]) == item.target else f"It is known that Answer: {item.target}. "), True
 
 
-def write(item: Item, bad: Sequence[int], insists: float, texts: int) -> RoundRobin:
+def write(item: Item, bad: Sequence[int], insists: float, texts: int, length: int = LENGTH) -> RoundRobin:
     """Texts by writers of whom those in ``bad`` are corrupted. One token is one character here."""
     seats = [Seat(agent=f"seat{seat}", model="toy", capabilities=_CAN) for seat in range(WRITERS)]
 
@@ -95,7 +106,7 @@ def write(item: Item, bad: Sequence[int], insists: float, texts: int) -> RoundRo
             text=added, tokens=ids, ends=tuple(range(1, len(ids) + 1)), finish="stop" if ended else "length"
         )
 
-    settings = RoundRobinSettings(k=40, length=400, trajectories=texts, q_eos=WRITERS - 1)
+    settings = RoundRobinSettings(k=40, length=length, trajectories=texts, q_eos=WRITERS - 1)
     found: RoundRobin = rehearse(round_robin(item.question, seats, settings, seed=0), answer)
     return found
 
@@ -120,7 +131,7 @@ def seats_of(texts: Sequence[Text], bad: Sequence[int]) -> list[list[Turn]]:
     return [[Turn(turn.seat, turn.seat not in bad, turn.kept) for turn in text.turns] for text in texts]
 
 
-def study(corrupt: int, insists: float) -> dict[str, float]:
+def study(corrupt: int, insists: float, length: int = LENGTH) -> dict[str, float]:
     """Shares right over all items, each with another placement of the corrupted seats."""
     placements = list(combinations(range(WRITERS), corrupt))
     sums: defaultdict[str, float] = defaultdict(float)
@@ -128,27 +139,42 @@ def study(corrupt: int, insists: float) -> dict[str, float]:
         item, bad = Item(number), placements[number % len(placements)]
         ballots = [str(alone(item, bad=seat in bad)) for seat in range(WRITERS)]
         sums["vote"] += right(ballots, item.gold)
-        texts = write(item, bad, insists, TEXTS).texts
+        texts = write(item, bad, insists, TEXTS, length).texts
         for many in (1, 5, TEXTS):
             sums[f"round-robin, M = {many}"] += right([text.answer for text in texts[:many]], item.gold)
         nulls = null_votes(seats_of(texts[:5], bad)) or dict.fromkeys(NULLS, 0.0)
         for name in NULLS:
-            sums[f"null model: {name}"] += nulls[name]
+            sums[f"null model: {name}"] += nulls[name]  # a vote over the same five texts
     return {name: total / ITEMS for name, total in sums.items()}
 
 
+def shown(corrupt: int, insists: float, length: int, title: str) -> None:
+    """Print one table, and what stands out in it."""
+    found = study(corrupt, insists, length)
+    print(f"{corrupt} of {WRITERS} corrupted, {title}: they insist with {insists}, L = {length} ({ITEMS} items)")
+    for name, share in found.items():
+        print(f"  {share:6.1%}  {name}")
+    if found[f"round-robin, M = {TEXTS}"] < found["round-robin, M = 1"]:
+        print("  More texts make it WORSE: most of them are wrong, and a vote amplifies whichever side leads.")
+    above = [name for name in NULLS[1:3] if found[f"null model: {name}"] > found["round-robin, M = 5"]]
+    if above:
+        print(
+            f"  M = 5 is BELOW what its seats alone would give ({' and '.join(above)}): no repair is to be seen here."
+        )
+    print()
+
+
 def main() -> None:
-    """Print both tables, and what they are worth."""
-    for corrupt, insists, title in ((3, MODERATE, "moderate"), (4, STRONG, "strong")):
-        found = study(corrupt, insists)
-        print(f"{corrupt} of {WRITERS} corrupted, {title} attack ({ITEMS} items, every placement of seats)")
-        for name, share in found.items():
-            print(f"  {share:6.1%}  {name}")
-        if found[f"round-robin, M = {TEXTS}"] < found["round-robin, M = 1"]:
-            print("  More texts make it WORSE: most of them are wrong, and a vote amplifies whichever side leads.")
-        print()
-    print("This is a toy: its writers are rules, and they were made so that corrections work. It is no evidence about")
-    print("models. The null models look at seats alone; only what lies above them can be repair.")
+    """Print the tables, and what they are worth."""
+    print("Settings that were CHOSEN because the wanted pattern appears there:\n")
+    for setting in SHOWN:
+        shown(*setting)
+    print("Settings right beside them, where it is gone:\n")
+    for setting in NEIGHBOURS:
+        shown(*setting)
+    print("This is a toy: its writers are rules, they were made so that corrections work, and how strongly corrupted")
+    print("writers insist and how long texts are was chosen to show the pattern. It is no evidence about models. The")
+    print("null models look at seats alone; only what lies above them can be repair.")
 
 
 if __name__ == "__main__":

@@ -36,3 +36,18 @@ def test_one_corrupted_writer_alone_says_the_target(toy: dict[str, object]) -> N
         item = toy["Item"](number)  # type: ignore[operator]
         assert toy["alone"](item, bad=True) == item.target != item.gold  # type: ignore[operator]
         assert toy["alone"](item, bad=False) == item.gold  # type: ignore[operator]
+
+
+def test_beside_the_chosen_setting_it_falls_below_its_null_models(toy: dict[str, object]) -> None:
+    for corrupt, insists, length, _ in toy["NEIGHBOURS"]:  # type: ignore[attr-defined]
+        found = toy["study"](corrupt, insists, length)  # type: ignore[operator]
+        assert found["round-robin, M = 5"] < max(found[f"null model: {name}"] for name in NULLS[1:3])
+
+
+def test_it_says_that_its_settings_were_chosen(toy: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
+    toy["main"]()  # type: ignore[operator]
+    printed = capsys.readouterr().out
+    assert "CHOSEN because the wanted pattern appears there" in printed
+    assert printed.count("BELOW what its seats alone would give") >= len(toy["NEIGHBOURS"])  # type: ignore[arg-type]
+    assert "WORSE" in printed
+    assert "chosen because the wanted pattern appears there" in str(toy["__doc__"])
