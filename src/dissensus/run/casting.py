@@ -162,6 +162,8 @@ async def resume_from(
     with open_record(path, "a") as store:
         events = list(store.read())
         head = runs.head_of(events)
+        if cast is None and not head.panel and not head.seats:  # nobody takes part, so there is nothing to open
+            return await runs.resume(store, Live(_nobody), on_event=on_event)
         async with Cast(_panel_of(head, path), late=True) if cast is None else nullcontext(cast) as live:
             performer = live.performer(checks or checks_of(head.settings), events)
             return await runs.resume(store, performer, on_event=on_event)
@@ -192,6 +194,10 @@ def checks_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The outside checks that a record names. A Python callable cannot be made again from its name; pass it anew."""
     names = settings.get("vote", {}).get("checks", ())
     return {name: check_from_spec(name) for name in names}
+
+
+def _nobody(agent: str) -> Model:
+    raise RunError(f"The run has no seat for {agent}.")
 
 
 def _panel_of(head: runs.Head, path: str | Path) -> Panel:

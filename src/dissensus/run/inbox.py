@@ -107,6 +107,7 @@ class Question:
             :class:`~dissensus.script.effects.AskPerson`; ``exhibits`` are those of the latest version.
         asked_at: seconds since 1970-01-01 UTC.
         answers: all that came, refused ones too.
+        taken_up: the run has gone on with the answer.
         events: what else was done about it, in order.
     """
 
@@ -129,6 +130,7 @@ class Question:
     sources: tuple[str, ...] = ()
     base: str = ""
     answers: tuple[Answer, ...] = ()
+    taken_up: bool = False
     events: tuple[Event, ...] = field(default=(), repr=False)
 
     @property
@@ -219,9 +221,10 @@ def questions_in(events: Iterable[Event], record: str = "") -> tuple[Question, .
             about[event.key].append(event)
     found = []
     for key, event in asked.items():
-        gone = key in outcomes and outcomes[key].body["outcome"]["kind"] != PersonAnswer.kind
+        outcome = outcomes[key].body["outcome"]["kind"] if key in outcomes else ""
+        gone = ended if key not in outcomes else outcome != PersonAnswer.kind
         try:
-            question = _question(event, about[key], record, procedure, gone=gone or (ended and key not in outcomes))
+            question = _question(event, about[key], record, procedure, gone=gone, taken_up=outcome == PersonAnswer.kind)
         except (msgspec.ValidationError, KeyError, TypeError, ValueError) as problem:
             raise RunError(
                 f"A question in {record or 'the record'} (event {event.seq}) cannot be read here: {problem}.",
@@ -231,12 +234,12 @@ def questions_in(events: Iterable[Event], record: str = "") -> tuple[Question, .
     return tuple(found)
 
 
-def _question(event: Event, about: list[Event], record: str, procedure: str, *, gone: bool) -> Question:
+def _question(event: Event, about: list[Event], record: str, procedure: str, *, gone: bool, taken_up: bool) -> Question:
     asked = msgspec.convert(dict(event.body), _Asked)
     answers = tuple(_answer(one) for one in about if one.kind == ANSWER)
     again = [one for one in about if one.kind == AGAIN]
     state = State.WITHDRAWN if gone else State.OPEN
-    if any(one.accepted for one in answers):
+    if taken_up or any(one.accepted for one in answers):
         state = State.ANSWERED
     exhibits = asked.exhibits
     if again:
@@ -255,6 +258,7 @@ def _question(event: Event, about: list[Event], record: str, procedure: str, *, 
         exhibits=exhibits,
         asked_at=event.time,
         answers=answers,
+        taken_up=taken_up,
         events=tuple(one for one in about if one.kind != ANSWER),
         **fields,
     )

@@ -35,6 +35,10 @@ class Inbox:
             (one for one in self.questions if one.state is State.OPEN), key=lambda one: (one.asked_at, one.id)
         )
 
+    def unfinished(self) -> list[Question]:
+        """Those that were answered and whose runs have not gone on with the answer: a process died in between."""
+        return [one for one in self.questions if one.state is State.ANSWERED and not one.taken_up]
+
     def groups(self) -> list[list[Question]]:
         """The open ones, those that one answer serves together."""
         found: list[list[Question]] = []
