@@ -14,10 +14,10 @@ All five have to agree that a text is at its end (q_eos = 4), so the corrupted c
 not agree either, its length bounds it.
 
 The numbers were chosen because the wanted pattern appears there. Corrupted writers insist with 0.85 (moderate) and 0.9
-(strong), and texts have at most L = 400 characters. With 0.85 and L = 300, or with 0.9 and L = 400 for three, a vote over
-five texts falls below its null models: these settings are shown too. Which way a text ends depends much on where L happens to cut
-the writers' cycle, since whoever wrote last before the cut has the last word. No setting here is more typical than
-another, for there is nothing that it would be typical of.
+(strong), and texts have at most L = 400 characters. With 0.85 and L = 300, or where three insist with 0.9, a vote over
+five texts falls below its null models: these settings are shown too. Which way a text ends depends much on where L
+happens to cut the writers' cycle, since whoever wrote last before the cut has the last word. No setting here is more
+typical than another, for there is nothing that it would be typical of.
 """
 
 from __future__ import annotations
