@@ -66,15 +66,17 @@ def list_protocols(*, as_json: bool) -> None:
     if as_json:
         show_json(rows)
         return
-    from dissensus.cli.protocol_page import table
+    import shutil
+    import textwrap
 
-    head = ("name", "states", "moves", "roles", "profiles", "title")
-    lines: list[tuple[str, ...]] = [head]
-    for row, each in zip(rows, found, strict=True):
-        roles = ", ".join(role.name for role in each.roles.values())
-        counts = str(row["states"]), str(row["moves"])
-        lines.append((each.name, *counts, roles, ", ".join(each.profiles), each.title))
-    click.echo(table(lines))
+    first = max(len(each.name) for each in found) + 2
+    width = max(min(shutil.get_terminal_size((100, 24)).columns, 120), first + 40)
+    for each in found:
+        roles = f"roles: {', '.join(role.name for role in each.roles.values())}"
+        more = f"; profiles: {', '.join(each.profiles)}" if len(each.profiles) > 1 else ""
+        told = [*textwrap.wrap(each.title, width - first), *textwrap.wrap(roles + more, width - first)]
+        for number, line in enumerate(told):
+            click.echo(f"{'' if number else each.name:<{first}}{line}")
 
 
 @protocol.command()
