@@ -109,6 +109,18 @@ def boxes(root: ET.Element) -> list[tuple[float, float, float, float]]:
     return found
 
 
+@pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_one_reads_down_from_the_start(name: str, *, everything: bool) -> None:
+    """Also where a conversation goes round, as an auction does."""
+    tops = {}
+    for group in drawing(shipped_protocol(name), everything=everything).iter(f"{SVG}g"):
+        box = group.find(f"{SVG}rect")
+        if box is not None and group.get("class") in {"state", "move"}:
+            tops[text_of(group)] = float(box.attrib["y"])
+    assert min(tops, key=lambda text: tops[text]) == shipped_protocol(name).start
+
+
 @pytest.mark.parametrize("profile", ["fipa", "strict"])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("everything", [False, True])

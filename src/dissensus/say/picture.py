@@ -128,7 +128,8 @@ def _laid_out(states: Sequence[str], cards: Sequence[_Card]) -> Any:
         graph.edge(("state", card.source), ("card", number))
         graph.edge(("card", number), ("state", card.target))
     spacing = {"layer_gap": 22.0, "node_gap": 18.0, "dummy_gap": 14.0, "port_gap": 12.0, "stub": 8.0}
-    return graphlay.layout(graph, options={"direction": "topbottom", "spacing": spacing})
+    cycles = {"strategy": "follow_flow"}  # the start is on top, also of what goes round
+    return graphlay.layout(graph, options={"direction": "topbottom", "spacing": spacing, "cycles": cycles})
 
 
 @dataclass(frozen=True, slots=True)
