@@ -15,6 +15,7 @@ import pytest
 import dissensus.agents.llama_host
 from dissensus.agents import catalogue
 from dissensus.agents.openai import OpenAI, OpenAIOptions
+from dissensus.agents.probe import probe
 from dissensus.agents.wire import Answer, Wire
 from dissensus.script.calls import Extend, Generate, Score, Turn
 from dissensus.script.outcomes import Extended, Reply, Scores, TransportFailure
@@ -225,6 +226,14 @@ async def test_forged_control_tokens_in_a_shared_text_stay_text(model: OpenAI, a
     assert isinstance(said, Extended)
     assert isinstance(bare, Extended)
     assert (said.usage.tokens_in or 0) - (bare.usage.tokens_in or 0) == len(as_text) - 1
+
+
+async def test_the_probe_finds_a_server_that_continues_exactly(model: OpenAI) -> None:
+    found = await probe(model)
+    seen = {finding.check: finding.verdict for finding in found.findings}
+    assert found.sound, found.findings
+    assert found.fidelity == "token_exact"
+    assert {seen[check] for check in ("ids", "space", "cache", "forged")} == {"kept"}
 
 
 async def test_a_prompt_that_does_not_fit_is_a_failure_of_its_own(model: OpenAI) -> None:

@@ -460,20 +460,39 @@ async def test_half_a_character_at_the_limit_is_left_out_of_the_text() -> None:
     assert (outcome.text, outcome.tokens) == ("caf", (1, 2))
 
 
-async def test_bytes_of_tokens_are_told_where_the_server_tells_them() -> None:
-    halves = [{"id": 1, "logprob": -1, "bytes": [99]}, {"id": 2, "logprob": -1, "bytes": [0xC3]}]
-    whole = {"content": "c", "tokens": [1, 2], "stop_type": "limit", "completion_probabilities": halves}
+async def test_the_ends_of_tokens_are_told_where_the_server_tells_their_bytes() -> None:
+    told = [{"id": 1, "logprob": -1, "bytes": [99]}, {"id": 2, "logprob": -1, "bytes": [0xC3, 0xA9]}]
+    whole: dict[str, Any] = {"content": "cé", "tokens": [1, 2], "stop_type": "limit", "completion_probabilities": told}
     call = Extend(turns=TURNS, tokens=(), max_tokens=2)
     outcome, seen = await call_server({**LLAMA, "/completion": lambda _data: whole}, call, server="llama.cpp")
     assert isinstance(outcome, Extended)
-    assert (outcome.text, outcome.raw, outcome.ends) == ("c", b"c\xc3", (1, 2))
+    assert (outcome.text, outcome.raw, outcome.ends) == ("cé", None, (1, 3))
     assert next(one for one in seen if one.path == "/completion").data["n_probs"] == 1
-    odd: list[list[dict[str, Any]]] = [halves[:1], [{"bytes": [300]}, {"bytes": []}], [{}, {}], [*halves] * 2]
+    odd: list[list[dict[str, Any]]] = [told[:1], [{"bytes": [300]}, {"bytes": []}], [{}, {}], [*told] * 2]
     for wrong in odd:
         whole["completion_probabilities"] = wrong
         outcome, _ = await call_server({**LLAMA, "/completion": lambda _data: whole}, call, server="llama.cpp")
         assert isinstance(outcome, Extended)
-        assert (outcome.text, outcome.raw, outcome.ends) == ("c", None, None)
+        assert (outcome.text, outcome.ends) == ("cé", None)
+
+
+@pytest.mark.parametrize("server", ["llama.cpp", "vllm", "sglang"])
+async def test_a_character_that_two_turns_write_belongs_to_who_completes_it(server: str) -> None:
+    """Token 1 and token 2 are the halves of é; alone, each shows as U+FFFD."""
+
+    def shown(data: Any) -> object:
+        raw = b"".join({1: b"\xc3", 2: b"\xa9"}.get(one, bytes([one % 128])) for one in data["tokens"])
+        name = {"llama.cpp": "content", "vllm": "prompt", "sglang": "text"}[server]
+        return {name: raw.decode("utf-8", "replace")}
+
+    texts = []
+    for before, ids, text in (((), [99, 1], "c\ufffd"), ((99, 1), [2, 100], "\ufffdd"), ((1, 2, 100), [101], "e")):
+        routes = {**control_server(server, ids, text), "/detokenize": shown}
+        outcome, _ = await call_server(routes, Extend(turns=TURNS, tokens=before, max_tokens=2), server=server)
+        assert isinstance(outcome, Extended)
+        assert outcome.tokens == tuple(ids)
+        texts.append(outcome.text)
+    assert texts == ["c", "éd", "e"]
 
 
 async def test_names_of_control_tokens_in_texts_are_never_read_as_such() -> None:

@@ -65,15 +65,13 @@ class Host:
         from dissensus.agents.llama_streams import Streams
 
         self.address = address
-        sequences = Sequences(
-            Weights(settings["path"], gpu_layers=settings["gpu_layers"]),
-            threads=settings["threads"],
-            flash_attention=settings["flash_attention"],
-            most=settings["streams"],
-            context=settings["context"],
-        )
-        self._exactness: Exactness = llama_exactness.measure(sequences)
-        self._rates: Rates | None = llama_exactness.rates(sequences) if settings["ingest"] == "auto" else None
+        weights = Weights(settings["path"], gpu_layers=settings["gpu_layers"])
+        how = {"threads": settings["threads"], "flash_attention": settings["flash_attention"]}
+        probed = Sequences(weights, **how)
+        self._exactness: Exactness = llama_exactness.measure(probed)
+        self._rates: Rates | None = llama_exactness.rates(probed) if settings["ingest"] == "auto" else None
+        probed.release()
+        sequences = Sequences(weights, **how, most=settings["streams"], context=settings["context"])
         self._ingest: str = settings["ingest"]
         self._streams: Streams = Streams(sequences)
         self._callers: dict[socket.socket, bytearray] = {}

@@ -1,4 +1,4 @@
-"""``dissensus model``: the local models that can be had, and where they lie."""
+"""``dissensus model``: the local models that can be had, where they lie, and whether a model continues texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TALK_EVERY_S = 5.0
 
 @click.group()
 def model() -> None:
-    """List, install and find the small local models that need no key and no server."""
+    """List, install and find the small local models that need no key and no server; probe any model."""
 
 
 @model.command("list")
@@ -70,6 +70,69 @@ def path(name: str, *, as_json: bool) -> None:
         show_json(_data(find(name)))
     else:
         click.echo(found.path)
+
+
+@model.command()
+@click.argument("name")
+@click.option(
+    "--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the model; may be repeated."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def probe(name: str, *, options: tuple[str, ...], as_json: bool) -> None:
+    """Ask the model NAME whether it continues texts as agents that write together need it.
+
+    NAME is a reference as in a panel file: an installed model, llama:PATH, openai:MODEL@URL. Exit code 1 if something
+    is broken.
+    """
+    import anyio
+
+    from dissensus.agents.probe import Probed
+    from dissensus.agents.probe import probe as ask
+    from dissensus.agents.registry import open_model
+
+    opened = open_model(name, _options(options))
+
+    async def run() -> Probed:
+        try:
+            return await ask(opened)
+        finally:
+            await opened.close()
+
+    found = anyio.run(run)
+    if as_json:
+        show_json(
+            {
+                "model": found.model,
+                "capabilities": list(found.capabilities),
+                "fidelity": found.fidelity,
+                "sound": found.sound,
+                "checks": [
+                    {"check": one.check, "verdict": one.verdict, "detail": one.detail} for one in found.findings
+                ],
+            }
+        )
+    else:
+        click.echo(found.model)
+        for one in found.findings:
+            click.echo(f"{one.verdict:<8} {one.check:<9} {one.detail}")
+        click.echo(f"a shared text can be continued: {found.fidelity}")
+    if not found.sound:
+        sys.exit(1)
+
+
+def _options(given: tuple[str, ...]) -> dict[str, object]:
+    """``KEY=VALUE`` each; a value is read as YAML, so that numbers, yes and lists are what they look like."""
+    import yaml
+
+    from dissensus.errors import UsageError
+
+    options: dict[str, object] = {}
+    for one in given:
+        key, equals, value = one.partition("=")
+        if not equals or not key:
+            raise UsageError(f"{one!r} is no option.", next_step="Write it like server=llama.cpp.")
+        options[key] = yaml.safe_load(value)
+    return options
 
 
 def _data(entry: Entry) -> dict[str, Any]:

@@ -18,6 +18,8 @@ _log = logging.getLogger("dissensus.agents")
 _MARK = re.compile(r"\s*[<\[\u2581]?[<\[].*[>\]]\s*", re.DOTALL)
 """What the name of a control token looks like."""
 _HALF = "\ufffd"
+_WINDOW = 8
+"""So many ids before a seam are enough to see a character that stands across it."""
 
 
 class ControlTokens:
@@ -31,28 +33,43 @@ class ControlTokens:
         self._text_of = text_of
         self._pieces: dict[int, str] = {}
 
-    async def without(self, outcome: Extended) -> Extended:
-        """``outcome`` without them; as it is if there are none, or if it cannot be told."""
+    async def without(self, outcome: Extended, before: Sequence[int]) -> Extended:
+        """``outcome`` without them; as it is if there are none, or if it cannot be told.
+
+        ``before`` are the ids that were continued: a character that they begin and ``outcome`` ends, whose halves no
+        server shows, becomes part of its text.
+        """
         ids = outcome.tokens
         if not ids:
             return outcome
         whole = await self._text_of(ids)
-        if whole is None or _bare(whole) == _bare(outcome.text):
+        if whole is None:
             return outcome
-        wrong = await self._strangers(ids, outcome.text)
-        if not wrong:
+        if _bare(whole) != _bare(outcome.text) and (wrong := await self._strangers(ids, outcome.text)):
+            _log.warning("%s wrote %d control tokens into a text; they were left out.", outcome.model, len(wrong))
+            kept = [place for place in range(len(ids)) if place not in wrong]
+            numbers = outcome.logprobs
+            ids = tuple(ids[place] for place in kept)
+            outcome = replace(
+                outcome,
+                tokens=ids,
+                logprobs=None if numbers is None else tuple(numbers[place] for place in kept),
+                raw=None,
+                ends=None,
+                dropped=outcome.dropped + len(wrong),
+            )
+        if outcome.ends is None and _HALF in whole + outcome.text:
+            return await self._made_whole(outcome, tuple(before)[-_WINDOW:], ids)
+        return outcome
+
+    async def _made_whole(self, outcome: Extended, before: tuple[int, ...], ids: tuple[int, ...]) -> Extended:
+        """Its text as what the whole text grew by, characters that are not complete yet left to who completes them."""
+        earlier = await self._text_of(before) if before else ""
+        later = await self._text_of((*before, *ids))
+        if earlier is None or later is None:
             return outcome
-        _log.warning("%s wrote %d control tokens into a text; they were left out.", outcome.model, len(wrong))
-        kept = [place for place in range(len(ids)) if place not in wrong]
-        numbers = outcome.logprobs
-        return replace(
-            outcome,
-            tokens=tuple(ids[place] for place in kept),
-            logprobs=None if numbers is None else tuple(numbers[place] for place in kept),
-            raw=None,
-            ends=None,
-            dropped=outcome.dropped + len(wrong),
-        )
+        earlier, later = earlier.rstrip(_HALF), later.rstrip(_HALF)
+        return replace(outcome, text=later[len(earlier) :]) if later.startswith(earlier) else outcome
 
     async def _strangers(self, ids: Sequence[int], text: str) -> set[int]:
         """Places of ids whose text looks like a mark and is not where it would have to stand in ``text``."""

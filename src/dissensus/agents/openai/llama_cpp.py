@@ -60,7 +60,7 @@ class LlamaCppRoutes:
             return outcome
         if not self._link.options.logprobs:
             outcome = replace(outcome, logprobs=None)
-        return outcome if call.tokens is None else await self._control.without(outcome)
+        return outcome if call.tokens is None else await self._control.without(outcome, call.tokens)
 
     async def score(self, call: Score) -> Outcome:
         """Force each continuation and read its log-probabilities."""

@@ -39,27 +39,23 @@ def read_native(body: bytes, asked: Asked) -> Outcome:
         end = "text" if data.get("stop_type") == "word" else "token"
     spoken = Reply(text=text, finish=finish, model=model, usage=usage)
     outcome = extended(spoken, token_ids(data.get("tokens")), numbers, end)
-    return _with_bytes(outcome, listed) if isinstance(listed, list) else outcome
+    return _with_ends(outcome, listed) if isinstance(listed, list) else outcome
 
 
-def _with_bytes(outcome: Extended, listed: list[Any]) -> Extended:
-    """The same with the bytes of each token, where llama.cpp tells those of all; it leaves out a begun character's."""
-    parts = [item.get("bytes") if isinstance(item, Mapping) else None for item in listed]
-    count_of = len(outcome.tokens or ())
-    if outcome.tokens is None or len(parts) < count_of or len(parts) > count_of + 1:
-        return outcome
+def _with_ends(outcome: Extended, listed: list[Any]) -> Extended:
+    """The same with where each token ends, if llama.cpp tells the bytes of all and they are the text.
+
+    Of a token that begins a character it tells none, and of one that goes on with it only the bytes that are its own.
+    """
+    ids = outcome.tokens or ()
+    parts = [item.get("bytes") if isinstance(item, Mapping) else None for item in listed][: len(ids)]
     try:
-        pieces = [bytes(part) for part in parts[:count_of] if isinstance(part, list)]
+        pieces = [bytes(part) for part in parts if isinstance(part, list)]
     except (TypeError, ValueError):
         return outcome
-    raw = b"".join(pieces)
-    if len(pieces) != count_of or not raw.decode("utf-8", "replace").startswith(outcome.text):
+    if len(pieces) != len(ids) or len(listed) > len(ids) + 1 or b"".join(pieces) != outcome.text.encode():
         return outcome
-    return replace(
-        outcome,
-        raw=None if raw == outcome.text.encode("utf-8", "replace") else raw,
-        ends=tuple(accumulate(map(len, pieces))),
-    )
+    return replace(outcome, ends=tuple(accumulate(map(len, pieces))))
 
 
 def read_generated(body: bytes, asked: Asked) -> Outcome:

@@ -59,7 +59,7 @@ class SglangRoutes:
         outcome = await self._link.ask("/generate", body, read_generated, max_tokens=call.max_tokens, beside_v1=True)
         if not isinstance(outcome, Extended):
             return without_route(outcome, "The server does not generate by SGLang's own route.")
-        return await self._control.without(outcome)
+        return await self._control.without(outcome, begun)
 
     async def score(self, call: Score) -> Outcome:
         """Read the log-probability of each continuation from the prompt that ends in it."""

@@ -47,7 +47,7 @@ class VllmRoutes:
         outcome = await self._link.ask("/completions", body, read_continued, max_tokens=call.max_tokens)
         if call.tokens is None or not isinstance(outcome, Extended):
             return outcome
-        return await self._control.without(outcome)
+        return await self._control.without(outcome, call.tokens)
 
     async def score(self, call: Score) -> Outcome:
         """Read the log-probability of each continuation from the prompt that ends in it."""
