@@ -207,7 +207,7 @@ def main() -> int:
             at_most("memory for ten million messages, MB", told["memory_mb"], 500),
             at_least("its speed against transitions", ratio(small, "transitions", "dissensus, few threads"), 10),
             at_least("against python-statemachine", ratio(small, "python-statemachine", "dissensus, few threads"), 10),
-            at_most("its time against a bare dict", ratio(large, "dissensus", "bare dict"), 12),
+            at_most("its time against a bare dict", ratio(large, "dissensus", "bare dict"), 25),
         ],
         facts={"the audit of many": told, "threads": len(log) // 3, "lines": count},
     )
