@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -187,6 +188,37 @@ def test_pictures(tmp_path: Path) -> None:
     assert [row["status"] for row in data["drawn"]] == [
         "fulfilled", "fulfilled", "fulfilled", "pending", "declared:refused",
     ]  # fmt: skip
+
+
+def test_a_picture_of_a_part_of_a_long_log_shows_it(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    lines = [
+        said(act, *who, thread=f"t{n}")
+        for n in range(500)
+        for act, *who in (("request", "a", "b"), ("inform", "b", "a"))
+    ]
+    lines.append(said("inform", "b", "a", thread="nobody asked"))
+    done = run(write(tmp_path, *lines), "--plots", str(tmp_path / "pictures"))
+    assert done.exit_code == 1
+    picture = (tmp_path / "pictures" / "audit_threads.svg").read_text()
+    assert picture.count("<!-- nobody asked -->") == 1, "a fault without an obligation has a row too"
+    assert "<!-- 2000 -->" not in picture
+
+
+def test_the_title_of_a_picture_fits(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    thread = "a thread with a name that is long"
+    path = write(
+        tmp_path,
+        said("request", "somebody with a long name", "another with a long name", thread=thread, at=0),
+        said("agree", "another with a long name", "somebody with a long name", thread=thread, at=0, reply_by=1),
+        said("request", "a", "b", thread="u", at=5),
+    )
+    run(path, "--plots", str(tmp_path / "pictures"))
+    picture = (tmp_path / "pictures" / "audit_threads.svg").read_text()
+    titles = re.findall(r"<!-- (.*(?:requests|promise|messages).*) -->", picture)
+    assert " ".join(titles) == "2 requests, 1 unanswered; 0 violations and 1 broken promise in 3 messages"
+    assert len(titles) > 1
 
 
 # --- options
@@ -384,3 +416,50 @@ def test_where_an_act_comes_from_is_in_the_document(tmp_path: Path) -> None:
     wire = json.loads(run(str(ROOT / "examples" / "a2a-log.jsonl"), "--json").stdout)
     assert {owed["tag_source"] for owed in wire["obligations"]} == {"structure"}
     assert {finding["tag_source"] for finding in wire["messages"]} == {"structure"}
+
+
+def test_where_the_profiles_differ_is_said(tmp_path: Path) -> None:
+    path = write(tmp_path, said("request", "a", "b"), said("inform", "b", "a"))
+    assert "profiles #2     t: ok under fipa and jade, illegal under strict" in run(path, "--compare-profiles").stdout
+    told = json.loads(run(path, "--compare-profiles", "--json").stdout)
+    assert told["profiles"] == [
+        {"id": "2", "line": 2, "seq": 2, "thread": "t", "verdicts": {"fipa": "ok", "jade": "ok", "strict": "illegal"}}
+    ]
+    assert "profiles" not in json.loads(run(path, "--json").stdout)
+
+
+def test_an_authority_map_may_stand_under_its_name(tmp_path: Path) -> None:
+    rights = tmp_path / "rights.yaml"
+    rights.write_text("authority:\n  director: [intern]\n")
+    path = write(tmp_path, said("request", "director", "intern"), said("request", "intern", "director", thread="u"))
+    assert [f["verdict"] for f in json.loads(run(path, "--authority", str(rights), "--json").stdout)["messages"]] == [
+        "void"
+    ]
+    rights.write_text("authority:\n  director: [7]\n")
+    wrong = run(path, "--authority", str(rights))
+    assert wrong.exit_code == 2
+    assert "rights.yaml:2" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "word"), [("followup", "KEY=VALUE"), ("followup=never", "input-only"), ("x=1", "retries")]
+)
+def test_bad_options_of_trackers(option: str, word: str) -> None:
+    done = run(str(ROOT / "examples" / "a2a-log.jsonl"), "--wire", option)
+    assert done.exit_code == 2
+    assert word in done.stderr
+
+
+def test_options_of_trackers_reach_them(tmp_path: Path) -> None:
+    send = {"jsonrpc": "2.0", "method": "SendMessage"}
+    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}
+    task = {"task": {"id": "t1", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"}}}
+    path = write(
+        tmp_path,
+        {**send, "id": 1, "params": {"message": message, "configuration": {"returnImmediately": True}}},
+        {"jsonrpc": "2.0", "id": 1, "result": task},
+        {**send, "id": 2, "params": {"message": {**message, "messageId": "n", "taskId": "t1"}}},
+    )
+    assert json.loads(run(path, "--json").stdout)["messages"] == []
+    [finding] = json.loads(run(path, "--wire", "followup=input-only", "--json").stdout)["messages"]
+    assert finding["rule"] == "a2a.followup-not-asked"

@@ -14,6 +14,12 @@ from dissensus.errors import UsageError
 if TYPE_CHECKING:
     from dissensus.interop.message_logs import AuditReport, AuditSettings
 
+WIRE_OPTIONS = {
+    "followup": ("any", "input-only"),
+    "retries": ("new", "duplicate"),
+    "stream_ends": ("terminal", "interrupted"),
+}
+"""What the specification of A2A leaves open, and how it may be read; the first is what holds."""
 FOUND = 1
 """Exit status: the audit ran and found violations or broken promises."""
 
@@ -67,6 +73,11 @@ def _list_formats(ctx: click.Context, _param: click.Parameter, value: bool) -> N
     help="Apply the model's tags of this confidence and more.  [default: 0.5]",
 )  # fmt: skip
 @click.option("--wire-version", metavar="V", help="Version of A2A or MCP.  [default: told from the log]")
+@click.option(
+    "--wire", "wire", multiple=True, metavar="KEY=VALUE",
+    help="How A2A or MCP is read where it is undecided: followup=input-only, retries=duplicate …",
+)  # fmt: skip
+@click.option("--compare-profiles", is_flag=True, help="Say too where the profiles differ about a message.")
 @click.option("--complete", is_flag=True, help="The log lacks nothing: what refers to something unseen is wrong.")
 @click.option("--lenient", is_flag=True, help="Count and skip what cannot be read.")
 @click.option("--all", "everything", is_flag=True, help="Show every thread, also when there are many.")
@@ -91,6 +102,8 @@ def audit(
     tagger: str | None,
     tagger_threshold: float | None,
     wire_version: str | None,
+    wire: tuple[str, ...],
+    compare_profiles: bool,
     complete: bool,
     lenient: bool,
     everything: bool,
@@ -128,6 +141,7 @@ def audit(
         closed=closed,
         lenient=lenient,
         extra={
+            **_pairs(wire),
             **({"version": wire_version} if wire_version else {}),
             **({"complete": True} if complete else {}),
         },
@@ -141,6 +155,10 @@ def audit(
 
         for path in draw(report, plots):
             click.echo(f"wrote {path}", err=True)
+    if compare_profiles:
+        from dissensus.interop.profile_differences import profile_differences
+
+        report.differences = profile_differences(log, settings)
     if as_json:
         _show(report)
     elif style == "seed":
@@ -179,7 +197,7 @@ def _audited(log: str, settings: AuditSettings, audit_file: Callable[..., AuditR
 
 
 def read_authority(path: Path) -> dict[str, tuple[str, ...]]:
-    """The map of a YAML file ``director: [intern]``.
+    """The map of a YAML file ``director: [intern]``, which may stand under ``authority:``.
 
     Raises:
         SpecError: the file is wrong; carries the line.
@@ -188,12 +206,32 @@ def read_authority(path: Path) -> dict[str, tuple[str, ...]]:
 
     spec = read_spec(path, "authority file")
     found: dict[str, tuple[str, ...]] = {}
-    for name, whom in spec.data.items():
+    nested = spec.data.get("authority")
+    within = isinstance(nested, dict) and len(spec.data) == 1
+    told: dict[str, Any] = nested if within and isinstance(nested, dict) else spec.data
+    for name, whom in told.items():
         names = [whom] if isinstance(whom, str) else whom
         if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
-            raise spec.wrong((name,), f"{name!r} needs a list of the agents that it may order.")
+            raise spec.wrong(
+                ("authority", name) if within else (name,), f"{name!r} needs a list of the agents that it may order."
+            )
         found[name] = tuple(names)
     return found
+
+
+def _pairs(given: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for each in given:
+        key, equals, value = each.partition("=")
+        if not equals or key not in WIRE_OPTIONS:
+            raise UsageError(
+                f"--wire {each!r} is no option of a tracker.",
+                next_step="Write KEY=VALUE; the keys are " + ", ".join(WIRE_OPTIONS) + ".",
+            )
+        if value not in WIRE_OPTIONS[key]:
+            raise UsageError(f"--wire {key} cannot be {value!r}.", next_step=f"It is {' or '.join(WIRE_OPTIONS[key])}.")
+        pairs[key] = value
+    return pairs
 
 
 def _span(text: str) -> float:

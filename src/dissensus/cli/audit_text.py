@@ -62,6 +62,8 @@ def text_lines(report: AuditReport, *, everything: bool = False) -> Iterator[str
         what = "threads in which nothing is open" if len(rows) == len(shown) else "threads"
         yield f"… {left:,} more {what} (--all shows them)"
     yield from _findings(report, everything=everything)
+    for one in report.differences or ():
+        yield f"{f'profiles #{one.seq}':<16}{clean(one.says())}"
     yield _counts(report)
     yield from map(clean, _rest(report))  # kinds, sources and ids are the log's own words
 

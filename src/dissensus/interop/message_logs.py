@@ -26,6 +26,7 @@ from dissensus.say.verdicts import VIOLATED, Finding, Obligation
 if TYPE_CHECKING:
     from dissensus.agents.model import Model
     from dissensus.interop.model_tagger import ModelTagger, Tagged
+    from dissensus.interop.profile_differences import Difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,8 @@ class AuditReport:
     """What an audit found. ``findings`` and ``obligations`` may be long; they lie on disk then.
 
     ``broken`` is the number of promises whose agreed deadline has passed: no message is at fault for silence, so they
-    are not among ``tally.violations``.
+    are not among ``tally.violations``. ``differences`` holds the messages about which the profiles differ, if that was
+    asked.
     """
 
     log: str
@@ -82,6 +84,7 @@ class AuditReport:
     protocols: tuple[str, ...] = ()
     tagger: Tagged | None = None
     broken: int = 0
+    differences: list[Difference] | None = None
 
     def clean(self) -> bool:
         """Whether nothing was violated: neither a rule by a message, nor a promise."""
@@ -98,6 +101,7 @@ class AuditReport:
             "as_of": iso(tally.as_of),
             "counts": tally.counts(),
             "broken": self.broken,
+            **({} if self.differences is None else {"profiles": [one.to_data() for one in self.differences]}),
             "tagged_by": dict(sorted(tally.sources.items())),
             "tagger": self.tagger.to_data() if self.tagger is not None else None,
             "asides": dict(sorted(tally.asides.items())),
