@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS: Final = 40
 """Threads that have room; of more, those in which something is open or went wrong come first."""
+_THINNEST: Final = 250
+"""A bar is at least as wide as such a part of the picture, however long the log is."""
 _NEVER: Final = frozenset({PENDING, VIOLATED, EXPIRED, UNKNOWN})
 _LOOKS: Final[dict[str, tuple[str, str, str]]] = {
     "kept": (style.BLUE, "", "answered or delivered"),
@@ -44,27 +46,34 @@ def draw(report: AuditReport, folder: Path, *, name: str = "audit_threads") -> l
         MissingExtra: matplotlib is not installed.
         StorageError: the folder cannot be written.
     """
-    threads = _threads(report)
-    shown = sorted(threads, key=lambda key: (not _wrong(threads[key]), threads[key][0].opened_seq))[:MOST_ROWS]
-    shown.sort(key=lambda key: threads[key][0].opened_seq)
     faults = [f for f in report.findings if f.level in {VIOLATION, WARNING} and f.caused_by is None]
+    threads, began = _threads(report, faults)
+    shown = sorted(threads, key=lambda key: (not _wrong(threads[key]), began[key]))[:MOST_ROWS]
+    shown.sort(key=lambda key: began[key])
     end = report.tally.messages
     title = (
         f"{report.tally.requests:,} requests, {report.tally.unanswered:,} unanswered; "
-        f"{report.tally.violations:,} violation{'' if report.tally.violations == 1 else 's'} in {end:,} messages"
+        f"{_number(report.tally.violations, 'violation')}"
+        + (f" and {_number(report.broken, 'broken promise')}" if report.broken else "")
+        + f" in {end:,} messages"
     )
+    first, last = 1, end + 1
+    if len(shown) < len(threads):  # as much of the log as these take
+        places = [place for key in shown for owed in threads[key] for place in (owed.opened_seq, owed.closed_seq)]
+        places += [fault.seq for fault in faults if fault.thread in {thread for thread, _ in shown}]
+        first, last = min(filter(None, places)), max(place or end + 1 for place in places)
+    least = max(0.3, (last - first) / _THINNEST)
     with style.drawing(height=min(11.0, 2.0 + 0.24 * max(len(shown), 3))) as (figure, axes):
         used: dict[str, Any] = {}
         for row, key in enumerate(shown):
             for owed in threads[key]:
-                _bar(axes, row, owed, end, used)
+                _bar(axes, row, owed, used, end=end, least=least)
         _marks(axes, shown, faults, used)
-        axes.set_yticks(range(len(shown)), labels=[_label(threads[key]) for key in shown], fontsize=7.5)
-        axes.invert_yaxis()
-        axes.set_xlim(0.5, end + 1.5)
+        axes.set_yticks(range(len(shown)), labels=[_label(key[0], threads[key]) for key in shown], fontsize=7.5)
+        axes.set_ylim(len(shown) - 0.4, -0.6)
+        axes.set_xlim(first - 0.5, last + 0.5)
         axes.set_xlabel("message")
         axes.grid(visible=False, axis="y")
-        axes.set_title(title)
         axes.locator_params(axis="x", integer=True)
         if used:
             figure.legend(list(used.values()), list(used), loc="outside upper left", ncols=3, fontsize=7.5)
@@ -75,20 +84,33 @@ def draw(report: AuditReport, folder: Path, *, name: str = "audit_threads") -> l
             "the log. Answered is no proof that what came was right."
             + (f" {hidden:,} more threads are not shown." if hidden else ""),
         )
+        style.title(figure, axes, title)
         rows = [_row(owed) for key in shown for owed in threads[key]]
         data = report.head() | {"drawn": rows}
         return style.save(figure, folder, name, rows=rows, data=data, title=title)
 
 
-def _threads(report: AuditReport) -> dict[tuple[str, str], list[Obligation]]:
-    found: dict[tuple[str, str], list[Obligation]] = {}
+_Key = tuple[str, str]
+
+
+def _threads(report: AuditReport, faults: list[Finding]) -> tuple[dict[_Key, list[Obligation]], dict[_Key, int]]:
+    """Obligations by thread and party, none where only a fault was found; and where in the log each begins."""
+    found: dict[_Key, list[Obligation]] = {}
+    began: dict[_Key, int] = {}
     for owed in sorted(report.obligations, key=lambda owed: owed.opened_seq):
-        found.setdefault((owed.thread, owed.sub), []).append(owed)
-    return found
+        key = owed.thread, owed.sub
+        found.setdefault(key, []).append(owed)
+        began.setdefault(key, owed.opened_seq)
+    named = {thread for thread, _ in found}
+    for fault in faults:
+        if (thread := fault.thread or "") not in named:
+            found.setdefault((thread, ""), [])
+            began.setdefault((thread, ""), fault.seq)
+    return found, began
 
 
 def _wrong(owed: list[Obligation]) -> bool:
-    return any(one.status in _NEVER for one in owed)
+    return not owed or any(one.status in _NEVER for one in owed)
 
 
 def _fate(status: str) -> str:
@@ -101,17 +123,21 @@ def _fate(status: str) -> str:
     return "broken" if status in {VIOLATED, EXPIRED} else "declared"
 
 
-def _bar(axes: Axes, row: int, owed: Obligation, end: int, used: dict[str, Any]) -> None:
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _bar(axes: Axes, row: int, owed: Obligation, used: dict[str, Any], *, end: int, least: float) -> None:
     colour, hatch, caption = _LOOKS[_fate(owed.status)]
     until = owed.closed_seq or end + 1
     drawn = axes.barh(
-        row, max(until - owed.opened_seq, 0.3), left=owed.opened_seq, height=0.62, color=colour, hatch=hatch,
+        row, max(until - owed.opened_seq, least), left=owed.opened_seq, height=0.62, color=colour, hatch=hatch,
         edgecolor="white", linewidth=0.6,
     )  # fmt: skip
     used.setdefault(caption, drawn[0])
 
 
-def _marks(axes: Axes, shown: list[tuple[str, str]], faults: list[Finding], used: dict[str, Any]) -> None:
+def _marks(axes: Axes, shown: list[_Key], faults: list[Finding], used: dict[str, Any]) -> None:
     rows = {thread: row for row, (thread, _) in reversed(list(enumerate(shown)))}
     for level, marker, colour in ((VIOLATION, "X", style.BLACK), (WARNING, "^", style.PURPLE)):
         places = [(f.seq, rows[f.thread or ""]) for f in faults if f.level == level and (f.thread or "") in rows]
@@ -122,10 +148,9 @@ def _marks(axes: Axes, shown: list[tuple[str, str]], faults: list[Finding], used
             used[level] = drawn
 
 
-def _label(owed: list[Obligation]) -> str:
-    one = owed[-1]
-    name = one.thread if len(one.thread) <= 24 else f"{one.thread[:11]}…{one.thread[-11:]}"
-    return f"{name}  {one.debtor[:18]} → {one.creditor[:18]}"
+def _label(thread: str, owed: list[Obligation]) -> str:
+    name = thread if len(thread) <= 24 else f"{thread[:11]}…{thread[-11:]}"
+    return f"{name}  {owed[-1].debtor[:18]} → {owed[-1].creditor[:18]}" if owed else name
 
 
 def _row(owed: Obligation) -> dict[str, Any]:

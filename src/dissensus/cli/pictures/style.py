@@ -22,6 +22,8 @@ BLACK, GREY = "#1a1a1a", "#6b6b6b"
 BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9"
 """Colours that stay apart in every common form of colour blindness (Okabe & Ito 2008)."""
 
+_PER_INCH = 10.0
+"""Characters of a title, about."""
 _RULES: Any = {
     "axes.axisbelow": True,
     "axes.edgecolor": GREY,
@@ -71,6 +73,13 @@ def explain(figure: Figure, text: str) -> None:
     """Put ``text`` beneath the picture: what it assumes."""
     width = int(figure.get_figwidth() * 15.5)
     figure.supxlabel("\n".join(textwrap.wrap(text, width)), x=0.01, ha="left", fontsize=7.5, color=GREY)
+
+
+def title(figure: Figure, axes: Axes, text: str) -> None:
+    """Put ``text`` over ``axes``, in as many lines as it takes there; call it when all else has its place."""
+    figure.draw_without_rendering()
+    inches = axes.get_position().width * figure.get_figwidth()
+    axes.set_title("\n".join(textwrap.wrap(text, max(int(inches * _PER_INCH), 16))))
 
 
 def save(
