@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from dissensus.cli.decide import decide
 from dissensus.cli.round_robin import round_robin
+from dissensus.decide.verifiers.verify import VERIFIERS
 
 PANEL = r"""
 models:
@@ -175,3 +176,17 @@ def test_these_options_do_not_belong_to_a_vote() -> None:
     for option in (("--ear", "both"), ("--candidate", "7"), ("--verify", "arithmetic"), ("--weigh-by", "drift")):
         result = run(decide, "How many?", "--panel", "panel.yaml", *option)
         assert option[0] in str(result.exception)
+
+
+def test_the_verifiers_that_can_be_named_are_those_that_there_are() -> None:
+    [option] = [one for one in decide.params if one.name == "verify"]
+    assert isinstance(option.type, click.Choice)
+    assert sorted(option.type.choices) == sorted(VERIFIERS)
+
+
+def test_the_plan_tells_what_listening_would_add() -> None:
+    document = json.loads(run(round_robin, "plan", "--agents", "3", "--k", "20", "--length", "50", "--json").stdout)
+    assert document["ear"] == {"calls": 36, "none": 9 * (4 * 250 + 0 + 20 + 40 + 50), "exact": 450, "scored": 576}
+    assert "Listening (--ear drift, two answers) would add 36 calls" in run(
+        round_robin, "plan", "--agents", "3", "--k", "20", "--length", "50"
+    ).stdout.replace("\n", " ")

@@ -19,6 +19,7 @@ from turntable import CAN, NAMES, QUESTION, played, ran, seats
 
 from dissensus.agents.scripted import Scripted
 from dissensus.agents.scripted_tokens import CHARACTERS
+from dissensus.decide.ledger import listening
 from dissensus.decide.round_robin_opinions import Ear, HeardText, Opinion, sides, weights_of
 from dissensus.decide.round_robin_result import RoundRobin
 from dissensus.decide.round_robin_settings import RoundRobinSettings
@@ -183,6 +184,19 @@ def test_what_it_costs_stands_apart() -> None:
     assert on.cost.calls == off.cost.calls + len(scores)
     free = played(Room(SAID, tells="others"), seats(3, can=LISTENS), rr(k=40, ear="surprise"))
     assert (free.ledger["ear"]["calls"], free.ledger["ear"]["in_pass"]) == (0, 10)
+
+
+@settings(max_examples=30)
+@given(n=st.integers(1, 4), k=st.integers(1, 40), length=st.integers(1, 90), texts=st.integers(1, 3))
+def test_what_it_takes_is_what_the_plan_says(n: int, k: int, length: int, texts: int) -> None:
+    endless = dict.fromkeys(NAMES, Scripted("word " * 200))
+    how = rr(k=k, length=length, trajectories=texts, ear="drift", ear_candidates=("1", "2"))
+    found = played(endless, seats(n, can=LISTENS), how)
+    prompt = found.texts[0].turns[0].prompt
+    assert prompt is not None
+    planned = listening(n, k, length, prompt, texts=texts)
+    took = found.ledger["ear"]
+    assert (took["calls"], took["read"]) == (planned["calls"], planned["none"])
 
 
 def test_candidates_are_options_or_given_or_what_texts_answer() -> None:

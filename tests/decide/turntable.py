@@ -19,7 +19,7 @@ from dissensus.record.store import Store
 from dissensus.run.performers import Live
 from dissensus.run.render import render
 from dissensus.run.runs import start
-from dissensus.script.calls import Capability, Extend, Generate
+from dissensus.script.calls import Capability, Extend, Generate, Score
 from dissensus.script.effects import Effect
 from dissensus.script.keys import seed_of
 from dissensus.script.outcomes import Outcome
@@ -53,8 +53,10 @@ def played(
             return models(key, effect)
         agent: str = getattr(effect, "agent", "")
         call = render(effect, key, by_name[agent], (), seed_of(seed, key)).call
-        assert isinstance(call, Extend | Generate)
         model = models[agent]
+        if isinstance(call, Score):
+            return anyio.run(model.score, call)
+        assert isinstance(call, Extend | Generate)
         return anyio.run(model.extend, call) if isinstance(call, Extend) else anyio.run(model.generate, call)
 
     result: RoundRobin = rehearse(round_robin(question, table, settings, seed), answer)

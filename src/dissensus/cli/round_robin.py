@@ -141,11 +141,12 @@ def planned(
             "shared_prompts": priced(ledger.lockstep(agents, length, prompt, texts=texts, shared=True)),
         },
         "vote": priced(ledger.vote(agents, length, prompt)),
-        "notes": _notes(agents=agents, k=k, turns=turns, texts=texts),
+        "ear": (ear := ledger.listening(agents, k, length, prompt, texts=texts)),
+        "notes": _notes(agents=agents, k=k, turns=turns, texts=texts, ear=ear),
     }
 
 
-def _notes(*, agents: int, k: int, turns: int, texts: int) -> list[str]:
+def _notes(*, agents: int, k: int, turns: int, texts: int, ear: Mapping[str, int]) -> list[str]:
     notes = ["Counted for texts that run to their full length; nothing is sampled and thrown away."]
     if turns <= agents:
         notes.append("Nobody writes twice in one text, so a cache saves nothing there.")
@@ -155,6 +156,10 @@ def _notes(*, agents: int, k: int, turns: int, texts: int) -> list[str]:
         notes.append(f"{agents - turns} of {agents} agents never write in a given text.")
     if texts % agents:
         notes.append(f"{texts} texts cannot begin equally often on {agents} seats.")
+    notes.append(
+        f"Listening (--ear drift, two answers) would add {ear['calls']:,} calls: {ear['none']:,} tokens read without a "
+        f"cache, {ear['exact']:,} with an exact one, and about {ear['scored']:,} scored."
+    )
     notes.append("The vote is of as many finished answers as there are agents, for comparison.")
     return notes
 

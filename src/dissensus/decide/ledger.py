@@ -169,6 +169,29 @@ def lockstep(n: int, length: int, prompt: int, *, texts: int = 1, shared: bool =
     )
 
 
+FORCED: Final = 8
+"""Tokens that a forced answer has, roughly, with the words before it."""
+
+
+def listening(n: int, k: int, length: int, prompt: int, *, texts: int = 1, candidates: int = 2) -> dict[str, int]:
+    """What the ear takes for the odds of ``candidates``, on top of the writing, if all agents listen to all texts.
+
+    Every reader is asked before the first part of a text and after each: ``calls``. What it reads is its prompt and the
+    text so far each time (``none``: without a cache), or each text once (``exact``: with the prompt still there).
+    ``scored`` are the tokens of the forced answers. Surprise takes no call where it comes with the writing.
+    """
+    _checked(n, k, length, prompt)
+    turns = turns_of(length, k)
+    pairs = n * texts
+    before = k * turns * (turns - 1) // 2 + length
+    return {
+        "calls": pairs * (turns + 1),
+        "none": pairs * ((turns + 1) * prompt + before),
+        "exact": pairs * length,
+        "scored": pairs * (turns + 1) * candidates * FORCED,
+    }
+
+
 def vote(n: int, length: int, prompt: int) -> Ledger:
     """What ``n`` finished answers of ``length`` tokens take, for comparison."""
     return Ledger(decoded=n * length, computed=n * prompt, passes=n * length, turns=n, speakers=n)
