@@ -213,6 +213,8 @@ def with_capabilities(panel: Panel, models: Mapping[str, Model]) -> Panel:
     """The panel with its seats knowing what the opened models can do, and their tokenizers where these say so."""
 
     def knowing(seat: Seat) -> Seat:
+        if seat.agent not in panel.model_of:  # it runs tools and is asked nothing
+            return seat
         model = models[seat.agent]
         return replace(seat, capabilities=model.capabilities, tokenizer=str(getattr(model, "tokenizer", "")))
 

@@ -42,6 +42,8 @@ _STATUS = {
     Status.ABSTAINED: "everybody abstained",
     Status.OPEN_BUDGET: "open: the budget ended before the vote was decided",
     Status.FAILED: "failed: no ballot came that could be counted",
+    Status.CONSISTENT: "consistent: nothing contradicts; that verifies no claim",
+    Status.INCOMPLETE: "incomplete: reports were returned to their authors",
 }
 _COLOURS = {Status.DECIDED: "green", Status.FAILED: "red", Status.OPEN_BUDGET: "red"}
 _PLAIN = str.maketrans({"█": "#", "·": ".", "–": "-", "—": "-", "…": "...", "“": '"', "”": '"', "’": "'", "×": "x"})
@@ -51,6 +53,8 @@ def exit_code(decision: Decision) -> int:
     """0 decided; 1 ran and something was found (no answer, or a check rejects it); 3 failed or not finished."""
     if decision.status in (Status.FAILED, Status.OPEN_BUDGET, Status.WAITING):
         return FAILED
+    if decision.status is Status.CONSISTENT:
+        return 0
     rejected = any(check.verdict == "rejected" and check.answer == decision.answer for check in decision.checks)
     return FOUND if decision.status is not Status.DECIDED or rejected else 0
 
@@ -70,6 +74,13 @@ def show(decision: Decision, *, as_json: bool = False) -> None:
         from dissensus.cli.round_robin_text import round_robin_lines
 
         lines = round_robin_lines(decision, width=width)
+    else:
+        from dissensus.decide.dispute.settlement import Settlement
+
+        if isinstance(decision, Settlement):
+            from dissensus.cli.dispute_text import settlement_lines
+
+            lines = settlement_lines(decision)
     for line in lines:
         say(line)
 

@@ -11,6 +11,10 @@ import msgspec
 from dissensus.decide.contract import Contract, ContractSettings
 from dissensus.decide.contract_net import contract_net
 from dissensus.decide.defences import DEFENCES
+from dissensus.decide.dispute.case import Case
+from dissensus.decide.dispute.case_data import case_data, case_from
+from dissensus.decide.dispute.script import dispute
+from dissensus.decide.dispute.settlement import Settlement
 from dissensus.decide.finishing import Defended
 from dissensus.decide.round_robin import round_robin
 from dissensus.decide.round_robin_result import RoundRobin
@@ -81,8 +85,20 @@ def _round_robin(data: Mapping[str, Any], seats: Sequence[Seat], seed: int) -> S
     return round_robin(question_from(data), seats, settings, seed)
 
 
+def settings_of_dispute(case: Case) -> dict[str, Any]:
+    """What a dispute is built from, as JSON data: ``{"task": …, "case": …}``."""
+    return {"task": case.title or case.id, "case": case_data(case)}
+
+
+def _dispute(data: Mapping[str, Any], seats: Sequence[Seat], seed: int) -> Script:
+    if not isinstance(data.get("case"), Mapping):
+        raise SpecError("The settings hold no case that can be read.")
+    return dispute(case_from(data["case"]), seats, seed)
+
+
 PROCEDURES: dict[str, Procedure] = {
     "contract": Procedure("contract", "1", _contract, Contract),
+    "dispute": Procedure("dispute", "1", _dispute, Settlement),
     "round-robin": Procedure("round-robin", "2", _round_robin, RoundRobin),
     "vote": Procedure("vote", "1", _vote),
     **{name: Procedure(name, "2", one.build, Defended) for name, one in DEFENCES.items()},

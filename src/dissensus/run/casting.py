@@ -40,11 +40,13 @@ class Cast:
     Args:
         panel: who takes part.
         late: open the models only when one is asked (for runs that may need none, as most forks do).
+        wrap: put around each tool, for instance a cell in which it runs.
     """
 
-    def __init__(self, panel: Panel, *, late: bool = False) -> None:
+    def __init__(self, panel: Panel, *, late: bool = False, wrap: Callable[[Any], Any] | None = None) -> None:
         self.panel = panel
         self._late = late
+        self._wrap = wrap
         self._models: dict[str, Model] = {}
         self._tools: Mapping[str, Any] = {}
         self._stack = AsyncExitStack()
@@ -55,6 +57,8 @@ class Cast:
             if self.panel.tools:
                 toolbox = await self._stack.enter_async_context(open_tools(self.panel))
                 self._tools, self.panel = toolbox, with_tools(self.panel, toolbox)
+                if self._wrap is not None:
+                    self._tools = {name: self._wrap(tool) for name, tool in toolbox.items()}
             self._stack.push_async_callback(self._close_models)
             if not self._late:
                 self._models = open_models(self.panel)

@@ -22,6 +22,10 @@ class Status(StrEnum):
     ABSTAINED = "abstained"
     OPEN_BUDGET = "open_budget"
     FAILED = "failed"
+    CONSISTENT = "consistent"
+    """of a dispute: nothing contradicts, which settles nothing"""
+    INCOMPLETE = "incomplete"
+    """of a dispute: a report went back to its author"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

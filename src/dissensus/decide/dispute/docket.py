@@ -78,6 +78,12 @@ class Item:
         """Where it stands; where it was said to, if it was not found."""
         return self.reopened.selector or next(iter(self.evidence.selectors), None)
 
+    @property
+    def captured(self) -> tuple[bool, str]:
+        """Of copies, the original comes first: it is not declared a copy, and was captured earlier."""
+        origin = self.evidence.origin
+        return origin is not None and origin != self.evidence.digest, self.evidence.captured_at or "~"
+
     def order(self) -> tuple[str, str, str]:
         """A place in the order of items that depends on the bytes alone."""
         return self.evidence.digest, _selectors(self.evidence), self.evidence.quote

@@ -19,7 +19,8 @@ from dissensus.specfile import Place
 class Prefer:
     """One rule: where a claim rests on ``prefer`` and the other only on ``over``, the other gives way.
 
-    ``subject`` and ``attribute`` narrow it down; None is any. ``says`` is for people.
+    ``subject`` and ``attribute`` narrow it down; None is any. ``says`` is for people. ``version`` is the rule's own, of
+    one that a person made of an answer; "" is that of the file.
     """
 
     id: str
@@ -28,6 +29,7 @@ class Prefer:
     attribute: str | None = None
     subject: str | None = None
     says: str = ""
+    version: str = ""
 
     def covers(self, claim: Claim) -> bool:
         """Whether the rule is about claims like this one."""
@@ -45,6 +47,8 @@ class Precedence:
 
     def name_of(self, rule: Prefer) -> str:
         """How a rule is cited: ``receiving/note-beats-log v1``."""
+        if rule.version:
+            return f"{rule.id} v{rule.version}"
         return f"{self.id}/{rule.id} v{self.version}"
 
 
@@ -65,6 +69,35 @@ def outranks(
     return None if back is not None else forth
 
 
+def with_standing(precedence: Precedence | None, rules: Sequence[Prefer]) -> Precedence | None:
+    """The user's rules, with those that persons made of answers after them."""
+    if not rules:
+        return precedence
+    if precedence is None:
+        return Precedence(id="standing", version="1", rules=tuple(rules))
+    return Precedence(id=precedence.id, version=precedence.version, rules=(*precedence.rules, *rules))
+
+
+def standing_from(data: Mapping[str, Any], version: int) -> tuple[Prefer, ...]:
+    """The rules in what a person made standing; none if it is no rule of precedence."""
+    prefer, over = data.get("prefer"), data.get("over")
+    if not isinstance(prefer, str) or not isinstance(over, list | tuple) or not isinstance(data.get("id"), str):
+        return ()
+    attribute = data.get("attribute")
+    return tuple(
+        Prefer(
+            id=data["id"],
+            prefer=prefer,
+            over=kind,
+            attribute=attribute if isinstance(attribute, str) else None,
+            says=str(data.get("says", "")),
+            version=str(version),
+        )
+        for kind in over
+        if isinstance(kind, str) and kind != prefer
+    )
+
+
 def _first(precedence: Precedence, claim: Claim, kinds: Sequence[str], other_kinds: Sequence[str]) -> Prefer | None:
     for rule in precedence.rules:
         if rule.covers(claim) and rule.prefer in kinds and other_kinds and set(other_kinds) == {rule.over}:
@@ -73,7 +106,7 @@ def _first(precedence: Precedence, claim: Claim, kinds: Sequence[str], other_kin
 
 
 _KEYS = ("id", "version", "rules")
-_RULE_KEYS = ("id", "prefer", "over", "attribute", "subject", "says")
+_RULE_KEYS = ("id", "prefer", "over", "attribute", "subject", "says", "version")
 
 
 def precedence_from(data: Any, at: Wrong, place: Place = ()) -> Precedence:
@@ -95,9 +128,9 @@ def precedence_from(data: Any, at: Wrong, place: Place = ()) -> Precedence:
     if not isinstance(rules, list) or not rules:
         raise at.wrong((*place, "rules"), "There are no rules.", next_step=example)
     found = tuple(_rule(rule, at, (*place, "rules", n)) for n, rule in enumerate(rules))
-    names = [rule.id for rule in found]
+    names = [f"{rule.id} {rule.over}" for rule in found]
     if twice := next((n for n, name in enumerate(names) if name in names[:n]), None):
-        raise at.wrong((*place, "rules", twice), f"A rule {names[twice]!r} stands above.", next_step="Rename one.")
+        raise at.wrong((*place, "rules", twice), f"A rule {found[twice].id!r} stands above.", next_step="Rename one.")
     return Precedence(id=_text(data, "id", at, place), version=str(version), rules=found)
 
 
@@ -119,7 +152,7 @@ def _rule(data: Any, at: Wrong, place: Place) -> Prefer:
                 (*place, key), f"{key!r} is no key of a rule.", next_step=f"Known are {', '.join(_RULE_KEYS)}."
             )
     texts = {key: _text(data, key, at, place) for key in ("id", "prefer", "over")}
-    more = {key: _text(data, key, at, place) for key in ("attribute", "subject", "says") if data.get(key) is not None}
+    more = {key: _text(data, key, at, place) for key in _RULE_KEYS[3:] if data.get(key) is not None}
     if texts["prefer"] == texts["over"]:
         raise at.wrong((*place, "over"), "A kind of source cannot go before itself.", next_step="Name another kind.")
     return Prefer(**texts, **more)

@@ -58,12 +58,9 @@ class Applied:
 def citation(one: Weighed, item: Item) -> Citation:
     """An item as a line that decided."""
     evidence = item.evidence
-    declared = evidence.origin is not None and evidence.origin != evidence.digest
     quote = item.reopened.text if item.reopened.text is not None else evidence.quote
-    return Citation(
-        one.name, item.name, evidence.digest, item.selector, item.reopened.result, quote, item.content,
-        (declared, evidence.captured_at or "~"),
-    )  # fmt: skip
+    where = (evidence.digest, item.selector, item.reopened.result, quote)
+    return Citation(one.name, item.name, *where, item.content, item.captured)
 
 
 def _of(docket: Docket, one: Weighed, cites: Iterable[Cite]) -> tuple[Citation, ...]:
@@ -168,15 +165,20 @@ def r2(docket: Docket) -> Iterator[Applied]:
             if item.usable and item.source is not None:
                 item.reading = read_bearing(one.claim, item.evidence, item.reopened, item.source, docket.measures)
         _together(docket, one)
-        other = [item for item in one.items if item.usable and _elsewhere(item.reading)]
+        other = [item for item in one.items if item.usable and _elsewhere(docket, item)]
         for item in other:
             item.void, item.why = "R2", item.reading.why if item.reading else ""
         yield from _voided(one, other, "R2")
     yield from _parts(docket)
 
 
-def _elsewhere(reading: Reading | None) -> bool:
-    return reading is not None and reading.bears == "no" and reading.fault != "unit"  # units are a checker's
+def _elsewhere(docket: Docket, item: Item) -> bool:
+    """Whether an item says something else. Units, and sums over declared tables, are for checkers to say."""
+    reading = item.reading
+    if reading is None or reading.bears != "no" or reading.fault == "unit":
+        return False
+    pinned = docket.case.sources.get(item.evidence.digest)
+    return reading.fault != "value" or pinned is None or pinned.table is None
 
 
 def _together(docket: Docket, one: Weighed) -> None:

@@ -201,6 +201,11 @@ def by_person(verdict: Verdict, choice: str, who: str, reason: str) -> Verdict:
     return Verdict(State.SETTLED, PERSON, said, verdict.cites, losers, verdict.returned, kept)
 
 
+def so_far(docket: Docket) -> Verdict:
+    """What the rules have found until now."""
+    return _verdict(docket, State.OPEN_BUDGET, "", "")
+
+
 # --- parts of a verdict
 
 

@@ -1,0 +1,99 @@
+"""``dissensus.run.disputing``: a case from Python, with a record, and with whoever takes part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from dissensus.agents.budget import Limits
+from dissensus.agents.cells import inside, open_cell
+from dissensus.agents.command_tools import CommandTool
+from dissensus.agents.panel import Panel
+from dissensus.decide.dispute.case import Case
+from dissensus.decide.dispute.case_data import checked
+from dissensus.decide.dispute.docket import source_of
+from dissensus.decide.dispute.script import RUNS_TOOLS
+from dissensus.decide.dispute.settlement import Settlement
+from dissensus.decide.procedures import settings_of_dispute
+from dissensus.record.event import Event
+from dissensus.record.memory import MemoryStore
+from dissensus.record.sqlite import open_record
+from dissensus.record.store import Store
+from dissensus.run.casting import Cast, run_procedure
+from dissensus.script.seats import Seat
+
+
+async def dispute_async(
+    case: Case,
+    *,
+    panel: Panel | None = None,
+    budget: Limits | None = None,
+    require_cell: str | None = None,
+    seed: int = 0,
+    record: str | Path | Store | None = None,
+    on_event: Callable[[Event], None] | None = None,
+) -> Settlement:
+    """Settle a case by its evidence, or say what is lacking, or leave a question to a person on the record.
+
+    Args:
+        case: the claims with the bytes that they cite.
+        panel: the verifier, authors who can be asked for evidence, tools that can be run again; None if nobody is.
+        budget: the most that it may take, in place of the panel's.
+        require_cell: ``strong`` or ``medium``: run nothing of others below that level. Tools that are programs always
+            run in a cell that holds the cited evidence alone.
+        seed: all randomness derives from it.
+        record: a new ``.db`` file, or an empty store; None keeps the record in memory only.
+        on_event: called after each event.
+
+    Raises:
+        UsageError: the case cannot be.
+        CellError: the required level is not reached. Nothing was asked or run.
+        RunError: the run could not be finished; its record can be resumed.
+    """
+    checked(case)
+    panel = panel or Panel(seats=(), models={}, model_of={})
+    panel = replace(panel, budget=budget or panel.budget)
+    if case.calls and not case.verifier:
+        panel = replace(panel, seats=(*panel.seats, Seat(agent=RUNS_TOOLS, model="none")))
+    async with AsyncExitStack() as stack:
+        wrap = None
+        if case.calls or require_cell is not None:
+            bytes_of = {digest: source_of(pinned).data for digest, pinned in case.sources.items()}
+            names = {digest: f"evidence/{digest[:16]}" for digest in bytes_of}
+            cell = await stack.enter_async_context(open_cell(names, bytes_of, require=require_cell))
+            case = replace(case, cell=cell.on_record())
+
+            def wrap(tool: Any) -> Any:
+                return inside(tool, cell) if isinstance(tool, CommandTool) else tool
+
+        cast = await stack.enter_async_context(Cast(panel, wrap=wrap))
+        store: Store
+        if isinstance(record, str | Path):
+            store = stack.enter_context(open_record(record, "x"))
+        else:
+            store = MemoryStore() if record is None else record
+        found = await run_procedure(
+            procedure="dispute",
+            settings=settings_of_dispute(case),
+            panel=cast,
+            record=store,
+            seed=seed,
+            on_event=on_event,
+        )
+    if not isinstance(found, Settlement):
+        raise TypeError(found)
+    return found
+
+
+def dispute(case: Case, **options: Any) -> Settlement:
+    """:func:`dispute_async` with an event loop of its own. Not for use where one is running already."""
+
+    async def go() -> Settlement:
+        return await dispute_async(case, **options)
+
+    return anyio.run(go)
