@@ -296,6 +296,56 @@ def test_a_promise_bound_by_a_later_message_of_a2a() -> None:
     assert len(overdue) == 2
 
 
+def owed_in(monitor: Any) -> list[tuple[str, ...]]:
+    return [(owed.thread, owed.sub, owed.kind, owed.debtor, owed.creditor, owed.opened_by) for owed in monitor.open()]
+
+
+def test_what_is_stopped_was_said_to_nobody_also_not_to_those_to_whom_it_might_be() -> None:
+    with dissensus.Monitor("fipa-contract-net") as monitor:
+        call = {"act": "cfp", "sender": "a", "thread": "t"}
+        assert monitor.guard({**call, "receivers": ["b"], "content": "walls"})
+        before = owed_in(monitor)
+        assert not monitor.guard({**call, "receivers": ["b", "c"], "content": "roof"})
+        assert [finding.rule for finding in monitor.last] == ["state"]
+        assert owed_in(monitor) == before, "c was called by nothing that was delivered"
+        assert not monitor.guard({"act": "propose", "sender": "c", "receivers": ["a"], "thread": "t"})
+        assert monitor.guard({**call, "receivers": ["c", "d"], "content": "roof"})
+        assert [owed[3] for owed in owed_in(monitor)] == ["b", "c", "d"]
+
+
+moves = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["cfp", "propose", "refuse", "accept-proposal", "reject-proposal", "inform", "failure", "cancel"]
+        ),
+        st.sampled_from("abcd"),
+        st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True),
+        st.sampled_from(["x", "y"]),
+    ),
+    max_size=14,
+)
+
+
+@settings(max_examples=150)
+@given(said=moves, delivery=st.sampled_from([None, "fifo"]), rights=st.booleans())
+def test_a_guard_that_stops_changes_nothing_and_its_record_says_the_same(
+    tmp_path_factory: pytest.TempPathFactory, said: list[Any], delivery: str | None, rights: bool
+) -> None:
+    record = tmp_path_factory.mktemp("guard") / "record.jsonl"
+    more: dict[str, Any] = {"authority": {"a": ["b", "c"]}} if rights else {}
+    monitor = dissensus.Monitor("fipa-contract-net", delivery=delivery, record=record, clock=Clock(), **more)
+    for act, sender, receivers, content in said:
+        before = owed_in(monitor)
+        if not monitor.guard({"act": act, "sender": sender, "receivers": receivers, "thread": "t", "content": content}):
+            assert owed_in(monitor) == before
+    monitor.finish()
+    told = monitor.report()
+    if said:
+        report = audit_file(record, AuditSettings(protocol="fipa-contract-net", delivery=delivery, **more)).to_data()
+        assert report["obligations"] == told["obligations"]
+        assert report["messages"] == told["messages"]
+
+
 # --- the system that is watched goes on
 
 

@@ -18,7 +18,8 @@ import msgspec
 
 from dissensus.errors import StorageError
 from dissensus.interop.line_file import LineFile
-from dissensus.interop.live_monitor import BLOCKED, Monitor
+from dissensus.interop.live_guard import BLOCKED
+from dissensus.interop.live_monitor import Monitor
 from dissensus.interop.message_logs import AuditReport
 from dissensus.say.readers.a2a import READER, message_of
 from dissensus.say.readers.times import seconds

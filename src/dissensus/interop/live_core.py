@@ -18,6 +18,7 @@ import msgspec
 from dissensus.errors import LogError, StorageError, UnknownAct, UsageError
 from dissensus.interop import live_state
 from dissensus.interop.deadlines import Deadlines
+from dissensus.interop.live_guard import stopped_at
 from dissensus.interop.live_messages import complete
 from dissensus.interop.live_record import LiveRecord
 from dissensus.interop.live_report import LiveReport
@@ -85,6 +86,10 @@ class LiveCore:
             m = complete(given, line, self._stamp, renumber=self._record is not None)
             heard.overdue += self._overdue(m)  # what was due before this came, even if this is what was due
             followed = m.protocol or self._followed(m)
+            stopped, others = stopped_at(self.monitor, m) if "guarded" in more else ("", ())
+            if stopped:  # it will be said to nobody, also not to those to whom it might be
+                more = {**more, "also_to": [name for name in m.receivers if name not in others]}
+                m = msgspec.structs.replace(m, receivers=others)
             heard.verdict = self.monitor.see(m)
         except (LogError, UnknownAct) as error:
             heard.error = error
@@ -98,6 +103,7 @@ class LiveCore:
         if m.protocol in WIRE:
             self._deadlines.moved()
         heard.overdue += self._overdue(m)
+        heard.verdict = stopped or heard.verdict
         return heard
 
     def skip(self, error: LogError | UnknownAct) -> None:

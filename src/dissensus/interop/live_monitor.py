@@ -21,19 +21,18 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from dissensus.errors import UsageError
 from dissensus.interop import live_state
 from dissensus.interop.live_core import DEFAULT, LiveCore
+from dissensus.interop.live_guard import BLOCKED
 from dissensus.interop.message_logs import AuditSettings
 from dissensus.say.message import Message
 from dissensus.say.protocol import FIPA, Protocol
 from dissensus.say.readers.own import KEYS
-from dissensus.say.verdicts import ILLEGAL, NO_TITLE, VIOLATION, VOID, Finding, Obligation
+from dissensus.say.verdicts import VIOLATION, Finding, Obligation
 
-BLOCKED: Final = frozenset({ILLEGAL, NO_TITLE, VOID})
-"""Verdicts of messages that should not be delivered."""
 _log = logging.getLogger("dissensus.monitor")
 
 
