@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -90,11 +91,13 @@ def delivery(folder: Path) -> tuple[Exhibit, ...]:
     return tuple(exhibit_of(claim_from({**about, **data}), sources, title=str(data["by"])) for data in claims)
 
 
-def ask(record: Path, asked: Asked, *, agents: int = 1, clock: Clock | None = None) -> Question:
+def ask(
+    record: Path, asked: Asked, *, agents: int = 1, clock: Clock = time.time, run_id: str | None = None
+) -> Question:
     """Run the procedure until it waits; the question."""
 
     async def go() -> Decision:
-        with open_record(record, "x", **({"clock": clock} if clock else {})) as store:
+        with open_record(record, "x", clock=clock, run_id=run_id) as store:
             return await run_procedure(
                 procedure="asking",
                 settings={"asked": msgspec.to_builtins(asked)},

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dissensus.cli.json_document import show_json
-from dissensus.errors import DissensusError, UsageError
+from dissensus.errors import DissensusError, StorageError, UsageError
 
 if TYPE_CHECKING:
     from dissensus.run.inbox import Question
     from dissensus.run.inbox_answers import Given
     from dissensus.run.inbox_desk import Look, Taken
     from dissensus.script.decisions import Decision
+
+    WentOn = tuple[list[tuple[Question, Decision]], list[tuple[Question, DissensusError]]]
 
 REFUSED, INCOMPLETE = 1, 3
 
@@ -79,7 +81,7 @@ def answer(*, question: str, choice: str, **flags: Any) -> None:
             say(line, err=True)
     taken = hand_in(asked, given, look=look, inbox=around, wait_s=flags["wait_s"])
     accepted = taken.answer is not None and taken.answer.accepted
-    decisions, problems = ([], []) if flags["no_resume"] or not accepted else _go_on(taken, look)
+    decisions, problems = ([], []) if flags["no_resume"] or not accepted else _go_on(taken, look, flags["wait_s"])
     _tell(taken, decisions, problems, as_json=flags["as_json"])
     raise SystemExit(_code(taken, decisions, problems))
 
@@ -120,13 +122,28 @@ def _scope(text: str) -> tuple[str, str]:
     return part.strip(), scope.strip()
 
 
-def _go_on(taken: Taken, look: Look) -> tuple[list[tuple[Question, Decision]], list[tuple[Question, DissensusError]]]:
+def _resumed(record: str, wait_s: float) -> Decision:
+    """Resume a run; whoever hands in another answer may hold its record for a moment."""
+    import anyio
+
+    from dissensus.run.casting import resume_from
+
+    until = time.monotonic() + wait_s
+    while True:
+        try:
+            return anyio.run(resume_from, record)
+        except StorageError:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(0.05)
+
+
+def _go_on(taken: Taken, look: Look, wait_s: float) -> WentOn:
     """Resume the runs that were answered, then take in what came meanwhile."""
     import anyio
 
     from dissensus.cli.inbox_notice import tell_of
     from dissensus.record.opening import open_record
-    from dissensus.run.casting import resume_from
     from dissensus.run.inbox_desk import take_in
     from dissensus.run.inbox_letters import waiting
     from dissensus.script.decisions import Status
@@ -136,7 +153,7 @@ def _go_on(taken: Taken, look: Look) -> tuple[list[tuple[Question, Decision]], l
     answered = [one.question for one in (taken, *taken.copies) if one.question.accepted]
     for one in answered:
         try:
-            decision = anyio.run(resume_from, one.record)
+            decision = _resumed(one.record, wait_s)
             decisions.append((one, decision))
             if decision.status is Status.WAITING:
                 anyio.run(tell_of, one.record)

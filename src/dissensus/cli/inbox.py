@@ -81,7 +81,7 @@ def list_(*, folders: tuple[Path, ...], everything: bool, sources: tuple[Path, .
                 say(f"  the same is asked {len(group) - 1} more times, and answered with it: {others}")
             say("")
         for one in found.unfinished():
-            say(f"{short(one, found.questions)}  answered, and its run has not gone on: dissensus resume {one.record}")
+            say(f"{short(one, found.questions)}  answered, and its run has not ended: dissensus resume {one.record}")
         say(_summary(found), err=True)
     _tell_problems(found)
 

@@ -26,6 +26,7 @@ def question_data(
         "version": question.version,
         "state": question.state.value,
         "taken_up": question.taken_up,
+        "run_ended": question.ended,
         "reason": "no-answer" if question.overdue(now) else None,
         "topic": question.topic or None,
         "question": question.text,

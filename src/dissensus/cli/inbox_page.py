@@ -49,11 +49,12 @@ p { margin: .4rem 0; }
 .good { color: var(--good); font-weight: 600; }
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1.25rem;
   margin: 1.25rem 0; align-items: start; }
-.side { border: 1px solid var(--line); border-radius: .5rem; padding: 1rem 1.1rem; min-width: 0; }
+.side { border: 1px solid var(--line); border-radius: .5rem; padding: 1rem 1.1rem; min-width: 0;
+  overflow: clip; }
 .name { display: inline-block; min-width: 1.7rem; padding: 0 .45rem; margin-right: .5rem; border-radius: .35rem;
   background: var(--ink); color: var(--paper); text-align: center; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem .9rem; margin: 0 0 .6rem; }
-dt { color: var(--dim); } dd { margin: 0; }
+dl { display: grid; grid-template-columns: fit-content(40%) 1fr; gap: .15rem .9rem; margin: 0 0 .6rem; }
+dt { color: var(--dim); } dd { margin: 0; min-width: 0; }
 blockquote { margin: .5rem 0; padding-left: .8rem; border-left: 3px solid var(--line); color: var(--dim); }
 figure { margin: 1rem 0 0; }
 figcaption { font-size: .875rem; margin-bottom: .35rem; }
@@ -63,6 +64,7 @@ mark { background: var(--mark); color: inherit; padding: .08em 0; font-weight: 6
 .odd { color: var(--bad); border: 1px dotted; border-radius: .2em; padding: 0 .15em; font-size: .8em; }
 table { border-collapse: collapse; width: 100%; } td, th { text-align: left; vertical-align: top;
   padding: .4rem .8rem .4rem 0; border-top: 1px solid var(--line); }
+th { min-width: 6.5rem; }
 code { font: 13.5px/1.5 ui-monospace, "Liberation Mono", monospace; }
 @media print { body { max-width: none; } .side { break-inside: avoid; } }
 """

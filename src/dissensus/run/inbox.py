@@ -18,7 +18,7 @@ and *open* otherwise. A deadline that has passed leaves it open, with the reason
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -108,6 +108,7 @@ class Question:
         asked_at: seconds since 1970-01-01 UTC.
         answers: all that came, refused ones too.
         taken_up: the run has gone on with the answer.
+        ended: the run has ended.
         events: what else was done about it, in order.
     """
 
@@ -131,6 +132,7 @@ class Question:
     base: str = ""
     answers: tuple[Answer, ...] = ()
     taken_up: bool = False
+    ended: bool = False
     events: tuple[Event, ...] = field(default=(), repr=False)
 
     @property
@@ -224,17 +226,17 @@ def questions_in(events: Iterable[Event], record: str = "") -> tuple[Question, .
         outcome = outcomes[key].body["outcome"]["kind"] if key in outcomes else ""
         gone = ended if key not in outcomes else outcome != PersonAnswer.kind
         try:
-            question = _question(event, about[key], record, procedure, gone=gone, taken_up=outcome == PersonAnswer.kind)
+            question = _question(event, about[key], record, gone=gone, taken_up=outcome == PersonAnswer.kind)
         except (msgspec.ValidationError, KeyError, TypeError, ValueError) as problem:
             raise RunError(
                 f"A question in {record or 'the record'} (event {event.seq}) cannot be read here: {problem}.",
                 next_step="Take the version that wrote the record.",
             ) from None
-        found.append(question)
+        found.append(replace(question, procedure=procedure, ended=ended))
     return tuple(found)
 
 
-def _question(event: Event, about: list[Event], record: str, procedure: str, *, gone: bool, taken_up: bool) -> Question:
+def _question(event: Event, about: list[Event], record: str, *, gone: bool, taken_up: bool) -> Question:
     asked = msgspec.convert(dict(event.body), _Asked)
     answers = tuple(_answer(one) for one in about if one.kind == ANSWER)
     again = [one for one in about if one.kind == AGAIN]
@@ -250,7 +252,7 @@ def _question(event: Event, about: list[Event], record: str, procedure: str, *, 
         id=event.id,
         key=event.key,
         record=record,
-        procedure=procedure,
+        procedure="",
         version=1 + len(again),
         state=state,
         text=asked.question,

@@ -27,7 +27,7 @@ from dissensus.record.verify import verify
 from dissensus.run.inbox import Answer, Question, questions_of
 from dissensus.run.inbox_answers import Given, again_draft, answer_draft, judge
 from dissensus.run.inbox_folder import Inbox, pick, question_of, read_inbox
-from dissensus.run.inbox_letters import drop, take_away, waiting
+from dissensus.run.inbox_letters import drop, take_away, tidy, waiting
 from dissensus.run.inbox_rules import Rules, rule_draft
 from dissensus.script.persons import Exhibit
 
@@ -205,6 +205,7 @@ def finish(inbox: Inbox, *, look: Look = as_recorded, wait_s: float = 0.0, clock
                     take_in(store, look=look, inbox=inbox)
             except StorageError:  # somebody else writes it, and takes them in
                 continue
+        tidy(record)
     done: list[Taken] = []
     for question in refreshed(inbox.questions):
         done += hand_on(question, look=look, inbox=inbox, wait_s=wait_s, clock=clock)

@@ -36,8 +36,10 @@ class Inbox:
         )
 
     def unfinished(self) -> list[Question]:
-        """Those that were answered and whose runs have not gone on with the answer: a process died in between."""
-        return [one for one in self.questions if one.state is State.ANSWERED and not one.taken_up]
+        """The last ones answered of runs that wait for nobody and have not ended: a process died before that."""
+        last = {one.record: one for one in self.questions if not one.ended}
+        waits = {one.record for one in self.open()}
+        return [one for record, one in last.items() if record not in waits and one.state is State.ANSWERED]
 
     def groups(self) -> list[list[Question]]:
         """The open ones, those that one answer serves together."""

@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import tempfile
+import time
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ from dissensus.errors import StorageError
 from dissensus.run.inbox_answers import Given
 
 MOST_BYTES: Final = 1_000_000
+_STALE_S: Final = 60.0
 _NAME: Final = re.compile(r"[0-9]{20}-[A-Za-z0-9._+-]{1,200}\.json")
 
 
@@ -41,7 +43,6 @@ def drop(record: str | Path, given: Given) -> Path:
                 return path
         path = folder / f"{int(given.at * 1e6):020d}-{safe}.json"
         for _ in range(_TRIES):
-            folder.mkdir(exist_ok=True)
             with contextlib.suppress(FileNotFoundError):  # the last answer in it was taken away just now
                 _write(path, msgspec.json.encode(given))
                 return path
@@ -56,6 +57,7 @@ _NEXT: Final = "Make room, or change the folder's permissions, and answer again.
 
 
 def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -93,6 +95,17 @@ def take_away(path: Path) -> None:
         path.unlink()
     with contextlib.suppress(OSError):  # others wait in it
         path.parent.rmdir()
+
+
+def tidy(record: str | Path) -> None:
+    """Remove what a process left that died while it wrote: a file without its name, a folder with nothing in it."""
+    folder = folder_of(record)
+    for path in folder.glob(".new-*"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > _STALE_S:
+                path.unlink()
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def _flush(folder: Path) -> None:

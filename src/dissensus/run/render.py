@@ -124,6 +124,12 @@ def _request_hash(effect: Effect, call: Call | None, seat: Seat | None) -> str:
     return hashlib.sha256(_encode(what)).hexdigest()
 
 
+def _plain(data: dict[str, Any]) -> dict[str, Any]:
+    """``data`` as a record gives it back: mappings, lists and scalars."""
+    plain: dict[str, Any] = msgspec.json.decode(_encode(data))
+    return plain
+
+
 def describe(job: Job) -> dict[str, Any]:
     """The body of the event that stands in the record before ``job`` is performed."""
     effect, call = job.effect, job.call
@@ -156,9 +162,9 @@ def describe(job: Job) -> dict[str, Any]:
         case RunCheck():
             body |= {"check": effect.check, "question": effect.question, "answer": effect.answer}
         case AskPerson():
-            body |= {"question": effect.question, "options": msgspec.to_builtins(effect.options)}
             later = {name: getattr(effect, name) for name in (*_SHOWN, *_HANDLING)}
-            body |= {name: msgspec.to_builtins(value) for name, value in later.items() if value not in (None, "", ())}
+            asked = {name: value for name, value in later.items() if value not in (None, "", ())}
+            body |= _plain({"question": effect.question, "options": effect.options, **asked})
         case _:
             raise TypeError(effect)
     if job.deadline_s is not None:
