@@ -322,9 +322,10 @@ class Live:
 def _at_most(call: Call) -> tuple[int, int]:
     """Most tokens that ``call`` may read and write: about a third of the characters, and all that it may write."""
     characters = sum(len(turn.text) for turn in call.turns) + len(getattr(call, "text", ""))
+    read = characters // 3 + len(getattr(call, "tokens", None) or ())
     if isinstance(call, Score):
-        return characters // 3 + sum(len(text) for text in call.continuations), 0
-    return characters // 3 + len(getattr(call, "tokens", None) or ()), call.max_tokens
+        return read + sum(len(text) for text in call.continuations), 0
+    return read, call.max_tokens
 
 
 @dataclass(frozen=True, slots=True)
