@@ -43,6 +43,8 @@ def test_a_study_is_run_in_parts_and_its_report_written(file: str, tmp_path: Pat
     part = run("run", file, "-o", out, "--most", "5")
     assert part.exit_code == 3
     assert "7 runs are missing" in part.output
+    late = run("run", file, "-o", out, "--minutes", "1e-9")
+    assert "7 runs are missing" in late.output
     whole = run("run", file, "-o", out)
     assert whole.exit_code == 0, whole.output
     assert "5 runs are done and are not repeated" in whole.output

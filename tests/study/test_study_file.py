@@ -145,6 +145,13 @@ def test_options_that_read_alike_leave_a_question_out(tmp_path: Path) -> None:
     assert (len(whole.tasks["chains"].tasks), whole.tasks["chains"].left_out) == (1, 1)
 
 
+def test_questions_of_one_kind_are_taken_from_a_file_of_several(tmp_path: Path) -> None:
+    file = ROOT / "examples" / "labelled-60.jsonl"
+    text = TOY.replace("{generate: chains, count: 4, steps: 3}", f"{{file: {file}, kind: number, take: 5}}")
+    tasks = study(tmp_path, text).tasks["chains"].tasks
+    assert [task.question.kind for task in tasks] == ["number"] * 5
+
+
 def test_shuffled_tasks_are_the_same_each_time_and_a_part_is_taken(tmp_path: Path) -> None:
     text = TOY.replace("count: 4,", "count: 20, order: shuffled, skip: 2, take: 5,")
     first, again = study(tmp_path, text).tasks["chains"].tasks, study(tmp_path, text).tasks["chains"].tasks

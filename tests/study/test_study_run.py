@@ -218,6 +218,8 @@ def test_panels_that_mix_tokenizers_hand_over_text(tmp_path: Path) -> None:
     assert report.done == report.units
     turned = [row for row in rows if row.texts]
     assert all("handed over as text" in " ".join(row.warnings) for row in turned)
+    assert any("In the line-up mixed texts were handed over as text" in one for one in report.warnings)
+    assert {cell.fidelity for cell in report.cells if cell.in_turns} == {"text_prefill"}
     with pytest.raises(SpecError, match="different tokenizers"):
         done(study(tmp_path, MIXED.replace("text_prefill", "token_exact")), tmp_path / "exact")
 

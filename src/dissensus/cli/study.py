@@ -77,10 +77,18 @@ def plan(*, file: Path, output: Path | None, as_json: bool) -> None:
 @_OUTPUT
 @click.option("--jobs", type=click.IntRange(1, 1000), metavar="N", help="Runs side by side.  [as the file says]")
 @click.option("--most", type=click.IntRange(1), metavar="N", help="Do at most so many runs now.")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="Begin no run after so many.")
 @click.option("--plots", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Draw pictures there.")
 @_JSON
 def run(
-    *, file: Path, output: Path | None, jobs: int | None, most: int | None, plots: Path | None, as_json: bool
+    *,
+    file: Path,
+    output: Path | None,
+    jobs: int | None,
+    most: int | None,
+    minutes: float | None,
+    plots: Path | None,
+    as_json: bool,
 ) -> None:
     """Do the runs of a study that are not done yet, each into a record of its own, and write the report.
 
@@ -107,7 +115,7 @@ def run(
 
         try:
             if now:
-                anyio.run(Local(jobs or whole.jobs).run, folder, now, on_done)
+                anyio.run(Local(jobs or whole.jobs, minutes=minutes).run, folder, now, on_done)
         except BaseException:
             bar.stop()
             again = shlex.join(["dissensus", "study", "run", str(file), *(["-o", str(output)] if output else [])])

@@ -6,6 +6,7 @@ up in its record. Units are plain data, and the state of a study is its records,
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -38,18 +39,29 @@ class Executor(Protocol):
 
 
 class Local:
-    """In this process: one line-up after the other, so that its models are opened once, ``jobs`` units at a time."""
+    """In this process: one line-up after the other, so that its models are opened once, ``jobs`` units at a time.
 
-    def __init__(self, jobs: int = 1) -> None:
+    Args:
+        jobs: units side by side.
+        minutes: after so many no unit is begun any more; those that were are finished. None is no limit.
+    """
+
+    def __init__(self, jobs: int = 1, *, minutes: float | None = None) -> None:
         self.jobs = jobs
+        self._until = None if minutes is None else time.monotonic() + 60 * minutes
 
     async def run(self, folder: Path, units: Sequence[Unit], on_done: OnDone) -> None:
         """See :class:`Executor`."""
         for _, group in groupby(units, key=lambda unit: unit.cell.lineup.name):
             own = list(group)
+            if self._is_over():
+                return
             async with Cast(own[0].cell.lineup.panel) as cast:
                 refuse_early(own, cast)
                 await self._side_by_side(folder, own, cast, on_done)
+
+    def _is_over(self) -> bool:
+        return self._until is not None and time.monotonic() >= self._until
 
     async def _side_by_side(self, folder: Path, units: Sequence[Unit], cast: Cast, on_done: OnDone) -> None:
         rest = iter(units)
@@ -58,6 +70,8 @@ class Local:
         async def worker() -> None:
             nonlocal dead
             for unit in rest:
+                if self._is_over():
+                    return
                 one = await carry_out(folder, unit, cast)
                 on_done(unit, one)
                 dead = dead + 1 if one.lost and one.lost >= _calls(one) else 0

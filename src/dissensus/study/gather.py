@@ -108,6 +108,7 @@ class Row:
         lost: calls that did not come about.
         texts: the texts written in turns; empty for other procedures.
         steps: what each turn did to the log-odds of the right answer, where receivers were listened to.
+        fidelity: how exactly texts were continued; "" for other procedures.
         warnings: of the decision.
         record: where it lies.
     """
@@ -119,6 +120,7 @@ class Row:
     lost: int
     texts: tuple[WrittenText, ...] = ()
     steps: tuple[Step, ...] = ()
+    fidelity: str = ""
     warnings: tuple[str, ...] = ()
     record: str = ""
 
@@ -180,6 +182,7 @@ def row_of(unit: Unit, one: Found, folder: Path | None = None) -> Row:
         lost=one.lost,
         texts=texts,
         steps=steps_of(unit, decision),
+        fidelity=decision.fidelity if isinstance(decision, RoundRobin) else "",
         warnings=decision.warnings,
         record=str(one.path.relative_to(folder) if folder is not None else one.path),
     )

@@ -174,6 +174,18 @@ def _warnings(
         yield f"{missing:,} runs are missing: the figures are those of the runs that are finished."
     if lost:
         yield f"{lost:,} calls did not come about. The next `dissensus study run` does their runs anew."
+    for lineup in dict.fromkeys(one.lineup for one in figures if one.fidelity == "approximate"):
+        yield (
+            f"APPROXIMATE: in the line-up {lineup} some models were shown the text in quotes, since they cannot "
+            "continue one. That is another procedure; do not put it beside exact results."
+        )
+    for lineup in dict.fromkeys(one.lineup for one in figures if one.fidelity == "text_prefill"):
+        yield (
+            f"In the line-up {lineup} texts were handed over as text and cut into tokens anew at each turn. Tokens of "
+            "different models are added up as they are."
+        )
+    if failed := sum(one.failed_turns for one in figures if one.tasks != ALL):
+        yield f"{failed:,} turns failed and added nothing."
     yield from map(_worse, (curve for curve in curves if curve.worse))
     for judged in {(one.where, one.disruption): one for one in rescues}.values():
         if not judged.rescue.works:

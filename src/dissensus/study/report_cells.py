@@ -13,11 +13,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final
 
+from dissensus.decide.round_robin_settings import FIDELITIES
 from dissensus.measure.paired import Interval, accuracy
 from dissensus.measure.seats import null_votes
 from dissensus.study.gather import Row, Score, WrittenText, score_of
 from dissensus.study.grid import Cell
 
+_EXACTNESS: Final[tuple[str, ...]] = FIDELITIES
 ALL: Final = "all"
 """Name of the set of tasks that is all sets together."""
 
@@ -89,6 +91,7 @@ class Figures:
         swept: the values of what is swept.
         ends: how texts written in turns ended.
         lost, failed_turns: calls that did not come about, and turns that failed.
+        fidelity: the least exact way in which a text was continued; "" for other procedures.
         check, oracle, scripted, in_turns: what kind of cell it is.
     """
 
@@ -116,6 +119,7 @@ class Figures:
     ends: dict[str, int] = field(default_factory=dict)
     lost: int = 0
     failed_turns: int = 0
+    fidelity: str = ""
     check: bool = False
     oracle: bool = False
     scripted: bool = False
@@ -157,6 +161,7 @@ def figures_of(cell: CellRows) -> Figures:
         ends=dict(sorted(ends.items())),
         lost=sum(row.lost for row in cell.rows),
         failed_turns=sum(text.failed for row in cell.rows for text in row.texts),
+        fidelity=max((row.fidelity for row in cell.rows if row.fidelity), key=_EXACTNESS.index, default=""),
         check=arm.check,
         oracle=arm.oracle,
         scripted=lineup.scripted,

@@ -40,6 +40,7 @@ class TaskEntry(Entry):
     file: Text | None = None
     generate: Literal["chains", "tracking"] | None = None
     format: Text | None = None
+    kind: Literal["number", "choice", "yes-no", "date", "text"] | None = None
     skip: Whole = 0
     take: Annotated[int, Field(ge=1)] | None = None
     order: Literal["file", "shuffled"] = "file"
@@ -51,7 +52,7 @@ class TaskEntry(Entry):
     seed: int = 0
 
 
-_OF_FILES = ("format",)
+_OF_FILES = ("format", "kind")
 _OF_CHAINS = ("steps", "largest")
 _OF_TRACKING = ("objects", "swaps")
 
@@ -77,6 +78,8 @@ def task_set(spec: Spec, name: str, given: Any, place: Place, *, seed: int = 0) 
     tasks = _made(spec, entry, place) if entry.file is None else _read(spec, entry, name, place)
     if entry.order == "shuffled":
         tasks.sort(key=lambda task: (seed_of(seed, f"order/{task.id}"), task.id))
+    if entry.kind is not None:
+        tasks = [task for task in tasks if task.question.kind == entry.kind]
     chosen = tasks[entry.skip :][: entry.take]
     usable = tuple(task for task in chosen if task.distinct)
     if not usable:
