@@ -229,7 +229,8 @@ class Docket:
                 if item.order() not in seen:
                     seen.add(item.order())
                     items.append(item)
-            for number, item in enumerate(items, 1):
+            # originals first, so that a copy that comes later changes no name
+            for number, item in enumerate(sorted(items, key=lambda item: (item.captured, item.order())), 1):
                 item.name = item.evidence.id or f"{claims[0].id}/{number}"
             found.append(Weighed(claims[0], tuple(claim.id for claim in claims), items))
         for one in found:
