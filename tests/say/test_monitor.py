@@ -497,3 +497,21 @@ def test_a_platform_reports_on_the_right_one_of_many() -> None:
     statuses = {(o.sub, o.kind): o.status for o in heard.obligations}
     assert statuses["q", "offer"] == "declared:failed"
     assert statuses["p", "offer"] == "pending"
+
+
+def test_a_void_order_does_not_take_the_thread_from_who_may_give_it() -> None:
+    heard = listen(
+        say("request", "clerk", "intern"), say("request", "director", "intern"), say("agree", "intern", "director"),
+        authority={"director": ["intern"]},
+    )  # fmt: skip
+    assert list(heard.verdicts.values()) == ["void", "ok", "ok"]
+    assert {(o.kind, o.creditor) for o in heard.obligations} == {("answer", "director"), ("performance", "director")}
+
+
+def test_a_discarded_message_binds_no_protocol() -> None:
+    heard = listen(
+        say("request", "a", "a", protocol="fipa-contract-net"), say("request", "a", "b"), say("inform", "b", "a")
+    )
+    assert list(heard.verdicts.values()) == ["illegal", "ok", "ok"]
+    assert heard.monitor.threads == 1
+    assert heard.monitor.followed() == ("fipa-request",)
