@@ -221,7 +221,7 @@ def cells_of(study: Study) -> Iterator[Cell]:
                     attacked = replace(alone, name=ATTACKED_ALONE, family=ATTACKED_ALONE)
                     yield Cell(tasks=tasks, lineup=lineup, arm=attacked, threat=threat, corrupted=1)
             for arm in study.arms.values():
-                if 0 in study.corrupted:
+                if 0 in study.corrupted and not arm.oracle:  # where all are honest it is a plain vote
                     yield Cell(tasks=tasks, lineup=lineup, arm=arm, threat=None, corrupted=0)
                 for threat in threats:
                     for corrupted in threat.corrupted:

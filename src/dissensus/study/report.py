@@ -7,7 +7,7 @@ Markdown in :mod:`~dissensus.study.report_text`.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -201,6 +201,9 @@ def _warnings(
                 f"{judged.procedure}, {place_text(judged.where)}: better than {judged.reference}, and no evidence of "
                 f"repair. {' '.join(judged.rescue.sentences()[2:-1])}"
             )
+    for family, many in Counter(arm.family for arm in study.arms.values() if arm.in_turns).items():
+        if many > 1:
+            yield f"{many} settings of {family} were tried: the best of several looks better than it is."
     for taken in turns:
         counts = taken.begun.values()
         if len(counts) > 1 and max(counts) > 1.2 * min(counts):

@@ -203,7 +203,7 @@ def _by_cost(report: Report, folder: Path) -> list[Path]:
                     panel.set_ylabel("share right")
         figure.suptitle(heading, x=0.01, ha="left", fontsize=11, fontweight="bold")
         figure.legend(list(used.values()), list(used), loc="outside right upper", fontsize=8)
-        note = "Compare at equal height only what stands at equal width. Seconds are those of this machine."
+        note = "Fairly compared is what stands above the same place of the axis. Seconds are those of this machine."
         style.explain(figure, _explained(report, note))
         rows = [_row(one) | _interval(one) | {"decoded": one.decoded, "seconds": one.seconds} for one in cells]
         return style.save(figure, folder, "by_cost", rows=rows, data={"cells": rows}, title=heading)
@@ -221,11 +221,19 @@ def _by_setting(report: Report, folder: Path, key: str) -> list[Path]:
     heading = f"Share right by {key}"
     with style.drawing(width=8.2) as (figure, axes):
         used: dict[str, Any] = {}
+        settings = sorted({float(one.swept[key]) for one in cells})
+        wide = settings[0] > 0 and settings[-1] > 8 * settings[0]
+        if wide:
+            axes.set_xscale("log")
         for place, (name, own) in enumerate(groups.items()):
+            aside = place - (len(groups) - 1) / 2
             own.sort(key=lambda one: float(one.swept[key]))
             values = [one.right.value or 0.0 for one in own]
             used[name] = axes.errorbar(
-                [one.swept[key] for one in own],
+                [
+                    one.swept[key] * 1.02**aside if wide else one.swept[key] + 0.008 * aside * settings[-1]
+                    for one in own
+                ],
                 values,
                 yerr=_error(own),
                 color=_COLOURS[place % len(_COLOURS)],
@@ -236,7 +244,8 @@ def _by_setting(report: Report, folder: Path, key: str) -> list[Path]:
         axes.set_ylim(-0.03, 1.03)
         axes.set_xlabel(key)
         axes.set_ylabel("share right")
-        axes.set_xticks(sorted({one.swept[key] for one in cells}))
+        axes.set_xticks(settings, labels=[f"{setting:g}" for setting in settings], minor=False)
+        axes.minorticks_off()
         figure.suptitle(heading, x=0.01, ha="left", fontsize=11, fontweight="bold")
         figure.legend(list(used.values()), list(used), loc="outside right upper", fontsize=7.5)
         style.explain(figure, _explained(report, "Bars: 95 % intervals, by question."))
