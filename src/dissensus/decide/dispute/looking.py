@@ -197,6 +197,8 @@ def _look(docket: Docket, manifest: Manifest, seat: Seat, seed: int, *, forwards
 
 def _use(shown: _Shown, action: Use) -> str:
     given = action.arguments if isinstance(action.arguments, Mapping) else {}
+    if action.tool not in [tool.name for tool in TOOLS]:
+        return f"There is no tool {action.tool[:40]!r}. There are {', '.join(tool.name for tool in TOOLS)}."
     if action.tool == "compute":
         text = str(given.get("expression", ""))[:500]
         value = value_of(tokens_of(text), percent=False)
@@ -208,12 +210,10 @@ def _use(shown: _Shown, action: Use) -> str:
         cited = cited_of(item.evidence, {item.evidence.digest: item.source})
         around = f"{cited.before}{cited.text or ''}{cited.after}" if cited.text is not None else item.source.text or ""
         return around[:_SHOWN]
-    if action.tool == "search":
-        wanted = normal(str(given.get("text", ""))).strip()
-        lines = (item.source.text or "").splitlines()
-        hits = [f"{n}: {line}" for n, line in enumerate(lines, 1) if wanted and wanted in normal(line)]
-        return "\n".join(hits[:_HITS])[:_SHOWN] or "It does not stand there."
-    return f"There is no tool {action.tool[:40]!r}. There are {', '.join(tool.name for tool in TOOLS)}."
+    wanted = normal(str(given.get("text", ""))).strip()
+    lines = (item.source.text or "").splitlines()
+    hits = [f"{n}: {line}" for n, line in enumerate(lines, 1) if wanted and wanted in normal(line)]
+    return "\n".join(hits[:_HITS])[:_SHOWN] or "It does not stand there."
 
 
 def _finding(docket: Docket, shown: _Shown, action: Answer) -> Finding:

@@ -80,7 +80,8 @@ class _Course:
             number += 1
             try:
                 found = yield from under(f"look/{number}", self._look(docket))
-                if found.state is State.INCOMPLETE and found.rule != verdict.PERSON:
+                if found.state is State.INCOMPLETE and self._can_ask(number):
+                    yield from self._move(State.INCOMPLETE, found.why)
                     more = yield from self._more(docket, seen, number)
                     if more:
                         yield from self._move(State.OPEN, "Evidence was added.")
@@ -211,11 +212,13 @@ class _Course:
         if found.outcome in ("SOURCE_WRONG", "BOTH_WRONG"):
             yield from self._apply(rules.r4(docket, faults_of(docket, found, seat)))
 
+    def _can_ask(self, number: int) -> bool:
+        """Whether a round is left, and somebody to ask."""
+        names = {seat.agent for seat in self.seats}
+        return number <= self.case.rounds and any(claim.by in names for claim in self.case.claims)
+
     def _more(self, docket: Docket, seen: set[str], number: int) -> Generator[Any, Any, bool]:
         """Ask authors for what is lacking; whether that brought anything new. Nothing new ends the rounds."""
-        names = {seat.agent for seat in self.seats}
-        if number > self.case.rounds or not any(claim.by in names for claim in self.case.claims):
-            return False
         seen |= _known(self.case)
         self.case = yield from ask_authors(docket, self.seats, number)
         new = bool(_known(self.case) - seen)
@@ -249,7 +252,8 @@ class _Course:
             effect: rules.Effect = "settled" if found.state is State.SETTLED else "disputed"
             (rule,) = (rule for rule in rules.RULES if rule == found.rule)
             yield from self._apply([Applied(rule, effect, found.standing, found.why, found.cites)])
-        yield from self._move(found.state, found.why)
+        if self.state is not found.state:
+            yield from self._move(found.state, found.why)
 
     def _out_of_budget(self, docket: Docket) -> Verdict:
         """What was found so far. It decides nothing."""
