@@ -101,7 +101,7 @@ def show(*, question: str, page: Path | None, runs: tuple[Path, ...], sources: t
     from dissensus.cli.inbox_look import looker
     from dissensus.cli.inbox_page import page as page_of
     from dissensus.cli.inbox_text import how_to_answer, question_lines
-    from dissensus.cli.readout import say
+    from dissensus.cli.readout import clean, say
     from dissensus.run.inbox_folder import find, short
     from dissensus.script.persons import shown_digest
 
@@ -125,7 +125,7 @@ def show(*, question: str, page: Path | None, runs: tuple[Path, ...], sources: t
             say(line)
         if asked.state.value == "open":
             say("")
-            say(how_to_answer(asked, shown))
+            say(clean(how_to_answer(asked, shown)))
 
 
 @inbox.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from dissensus.script.persons import Exhibit
 
 _STORE = "evidence"
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 def looker(sources: Sequence[Path] = ()) -> Look:
@@ -26,19 +28,12 @@ def looker(sources: Sequence[Path] = ()) -> Look:
         if not any(side.cited for side in question.exhibits):
             return question.exhibits
         from dissensus.decide.dispute.exhibits import reopened_again
-        from dissensus.interop.evidence_files import Folders, LiveFiles, open_source
-        from dissensus.record.opening import open_record
+        from dissensus.interop.evidence_files import Folders, LiveFiles
 
         home = Path(question.record).parent
         named = [*sources, *(_place(home, hint) for hint in question.sources)]
         found = [place for place in (*named, home / _STORE, Path(_STORE)) if place.exists()]
-        with open_record(question.record) as store:
-            kept: dict[str, Source] = {}
-            for side in question.exhibits:
-                for cited in side.cited:
-                    digest = str(cited.item.get("digest", ""))
-                    if len(digest) == 64 and (data := store.blob(bytes.fromhex(digest))) is not None:
-                        kept[digest] = open_source(data, str(cited.item.get("media", "")))
+        kept = _in_record(question)
         if not (named or found or kept):
             return question.exhibits
         folders = Folders(tuple(found))
@@ -50,6 +45,28 @@ def looker(sources: Sequence[Path] = ()) -> Look:
         return tuple(reopened_again(side, source, live) for side in question.exhibits)
 
     return look
+
+
+def _in_record(question: Question) -> dict[str, Source]:
+    """The sources that the record holds itself: those of a case, and long texts that are stored by their digest."""
+    from dissensus.decide.dispute.case_data import case_from
+    from dissensus.decide.dispute.docket import source_of
+    from dissensus.interop.evidence_files import open_source
+    from dissensus.record.opening import open_record
+
+    found: dict[str, Source] = {}
+    with open_record(question.record) as store:
+        first = next(store.read(1, 2))
+        if question.procedure == "dispute":
+            case = case_from(first.body["settings"]["case"])
+            found = {digest: source_of(pinned) for digest, pinned in case.sources.items()}
+        for cited in (one for side in question.exhibits for one in side.cited):
+            digest = str(cited.item.get("digest", ""))
+            if digest not in found and _DIGEST.fullmatch(digest):
+                data = store.blob(bytes.fromhex(digest))
+                if data is not None:
+                    found[digest] = open_source(data, str(cited.item.get("media", "")))
+    return found
 
 
 def _place(home: Path, hint: str) -> Path:

@@ -56,7 +56,7 @@ def state_line(question: Question, now: float) -> str:
     """How old a question is, by when an answer is wanted, and for whom it is."""
     from dissensus.run.inbox_answers import when
 
-    parts = [question.topic] if question.topic else []
+    parts = [clean(question.topic)] if question.topic else []
     if question.state.value != "open":
         parts.append(question.state.value)
     else:
@@ -125,18 +125,18 @@ def _column(side: Exhibit, room: int, *, marks: bool, whole: bool) -> Iterator[t
     head = cut(" ".join(part for part in (clean(side.id), clean(side.title)) if part), room)
     yield head, click.style(head, bold=True)
     for label, value in side.facts:
-        for line in wrapped(f"{clean(label)}: {clean(value)}", room):
+        for line in _fit(f"{clean(label)}: {clean(value)}", room):
             yield line, line
     if side.text and whole:
-        for line in wrapped(f"“{clean(side.text)}”", room):
+        for line in _fit(f"“{clean(side.text)}”", room):
             yield line, click.style(line, dim=True)
     for cited in side.cited:
         yield "", ""
-        for line in wrapped(_about(cited), room):
+        for line in _fit(_about(cited), room):
             yield line, click.style(line, fg="red") if cited.text is None else line
         yield from _passage(cited, room, marks=marks, whole=whole)
         if cited.hint and (whole or cited.text is None):
-            for line in wrapped(clean(cited.hint), room):
+            for line in _fit(clean(cited.hint), room):
                 yield line, click.style(line, dim=True)
     if not side.cited:
         yield "no evidence", "no evidence"
@@ -157,7 +157,7 @@ def _about(cited: Cited) -> str:
 def _passage(cited: Cited, room: int, *, marks: bool, whole: bool) -> Iterator[tuple[str, str]]:
     if cited.text is None:
         quote = clean(str(cited.item.get("quote", "")))
-        for line in wrapped(f"said to stand there: “{quote}”", room):
+        for line in _fit(f"said to stand there: “{quote}”", room):
             yield line, line
         return
     pieces = [*_pieces(cited.before if whole else "", cited=False)]
@@ -178,6 +178,12 @@ def _pieces(text: str, *, cited: bool) -> Iterator[Piece]:
             yield "·", cited
         else:
             yield char, cited
+
+
+def _fit(text: str, room: int) -> Iterator[str]:
+    """``text`` in lines of at most ``room`` columns; wide characters take two."""
+    for row in _lines([(char, False) for char in text], room):
+        yield "".join(char for char, _ in row).rstrip()
 
 
 def _lines(pieces: Sequence[Piece], room: int) -> Iterator[list[Piece]]:
