@@ -162,9 +162,11 @@ class _Course:
             if isinstance(outcome, BudgetExhausted):
                 raise OutOfBudgetError(outcome.what)
             ran = isinstance(outcome, ToolResult) and outcome.ok
-            output = sha256(outcome.text.encode()).hexdigest() if isinstance(outcome, ToolResult) else ""
+            text = outcome.text if isinstance(outcome, ToolResult) else ""
+            # a tool's last line break is not part of its result, and may be part of what was captured
+            outputs = {sha256(f"{text}{end}".encode()).hexdigest() for end in ("", "\n", "\r\n")}
             for source in cited:
-                same = ran and output == source
+                same = ran and source in outputs
                 result = "same" if same else "differs" if ran and call.repeatable else "UNREPEATABLE"
                 docket.reruns[source] = result
                 what = {"checker": RERUN, "tool": call.tool, "source_sha256": source, "result": result}
