@@ -14,46 +14,56 @@ import click
 from dissensus.errors import DissensusError
 
 COMMANDS = {
+    "answer": "dissensus.cli.answer:answer",
     "attacks": "dissensus.cli.attacks:attacks",
     "audit": "dissensus.cli.audit:audit",
     "calibrate": "dissensus.cli.calibrate:calibrate",
     "contract": "dissensus.cli.contract:contract",
     "decide": "dissensus.cli.decide:decide",
+    "dispute": "dissensus.cli.dispute:dispute",
     "doctor": "dissensus.cli.doctor:doctor",
     "evidence": "dissensus.cli.evidence:evidence",
     "fork": "dissensus.cli.runs:fork",
+    "inbox": "dissensus.cli.inbox:inbox",
     "jury": "dissensus.cli.jury:jury",
     "measure": "dissensus.cli.measure:measure",
     "model": "dissensus.cli.model:model",
     "protocol": "dissensus.cli.protocol:protocol",
     "proxy": "dissensus.cli.proxy:proxy",
     "record": "dissensus.cli.record:record",
+    "reopen": "dissensus.cli.dispute:reopen",
     "replay": "dissensus.cli.runs:replay",
     "resume": "dissensus.cli.runs:resume",
     "round-robin": "dissensus.cli.round_robin:round_robin",
     "study": "dissensus.cli.study:study",
+    "why": "dissensus.cli.dispute:why",
 }
 """Name of a command to ``module:attribute``."""
 
 HELP = {
+    "answer": "Answer a question that a run waits for.",
     "attacks": "Show the attacks that a study can make on your own panel.",
     "audit": "Say who owes what in a log of messages.",
     "calibrate": "Measure a panel on labelled questions and keep its profile.",
     "contract": "Put a task out to tender, and say who holds it.",
     "decide": "Put a question to a panel and vote.",
+    "dispute": "Settle a case by its evidence, or put it before a person.",
     "doctor": "Check this installation.",
     "evidence": "Pin files as evidence, and reopen what claims cite.",
     "fork": "Run again from a record with one outcome changed.",
+    "inbox": "Show the questions that wait for a person.",
     "jury": "Show what more voters would bring, if independent and if not.",
     "measure": "Say from a table of answers what agreement is worth.",
     "model": "List, install and find local models.",
     "protocol": "Show, check and draw protocols of messages.",
     "proxy": "Judge the messages that pass between agents, and stop illegal ones.",
     "record": "Verify, show, export and import records.",
+    "reopen": "Recheck a case's evidence today.",
     "replay": "Recompute a record's decision without any model.",
     "resume": "Finish an interrupted run.",
     "round-robin": "Plan and understand one answer written in turns.",
     "study": "Measure procedures under attack, over a grid.",
+    "why": "Say how a case was settled, step by step.",
 }
 """The line of each command in ``--help``, so that help imports none of them."""
 
