@@ -33,6 +33,11 @@ _NAMED: Final = _set(
 """Words after which a number is a name."""
 _STRICTLY: Final = _set("order invoice note ticket booking ref id no nr number line page row pos position")
 """Those of which that is so after a colon, too."""
+_HEDGES: Final = _set(
+    "or about approximately approx circa around roughly estimated estimate between almost nearly maybe perhaps probably"
+    " least most more less fewer than over under ungefähr etwa oder circa forse quasi environ ou"
+)
+"""Words beside which a number need not be what is said."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _START: Final = re.compile(r"(?<![\w.,])(?:\d|\.\d|[^\W\d_])")
 _SIGN: Final = re.compile(r"(?:^|(?<=[\s:=(]))[-+\u2212]$")
@@ -73,7 +78,8 @@ class Amounts:
         found: in order.
         words: all words of the text, without plural s.
         negated: a word such as "not" or "without" stands in it, so that an amount may be denied.
-        open: something may say a number and cannot be read: a number word of another language, a sign of arithmetic.
+        open: something may say a number and cannot be read: a number word of another language, a sign of arithmetic,
+            "about", "10 or 11".
     """
 
     found: tuple[Amount, ...]
@@ -99,7 +105,7 @@ def amounts_in(text: str) -> Amounts:
     """The amounts in ``text``. Total: any text has some, or none."""
     masked = _masked(text)
     found: list[Amount] = []
-    unread = False
+    unread = part = False
     at = 0
     while match := _START.search(masked, at):
         start = match.start()
@@ -113,6 +119,7 @@ def amounts_in(text: str) -> Amounts:
             unread = True
             continue
         unit = _unit(masked, start, numeral.end)
+        part |= numeral.word and numeral.value < 1
         if not numeral.word and _is_name(masked, start, unit):
             continue
         sign = -1 if _SIGN.search(masked[:start]) else 1
@@ -120,11 +127,15 @@ def amounts_in(text: str) -> Amounts:
         found.append(Amount(sign * numeral.value, start, numeral.end, unit, others=others))
     plain = set(_WORD.findall(_NUMBER_SIGN.sub(" ", normal(text))))
     known = {word for amount in found for word in _WORD.findall(normal(masked[amount.start : amount.end]))}
+    hedged = bool(found) and (bool(plain & _HEDGES) or (len(found) > 1 and part))
     return Amounts(
         _with_words(masked, text, found),
         words_of(text),
         negated=bool(plain & NEGATIONS),
-        open=unread or (bool(found) and bool(_OPERATOR.search(masked))) or bool((plain & NUMBER_WORDS) - known),
+        open=unread
+        or hedged
+        or (bool(found) and bool(_OPERATOR.search(masked)))
+        or bool((plain & NUMBER_WORDS) - known),
     )
 
 

@@ -133,7 +133,9 @@ def row_value(claim: Claim, row: Row, measures: Measures) -> Reading:
     name = row.chosen or value_column(claim, row)
     if name is None:
         return Reading("unclear", "No field can be told to be the value.")
-    if same_property(claim, words_of(name)) == "no":
+    words = words_of(name)
+    label = bool(words) and words <= subject_of(claim).words | _NO_VALUE_COLUMNS
+    if same_property(claim, words) == "no" or (label and not words & words_of(claim.attribute or "")):
         return Reading("no", f"The field {name!r} is about something else.", "attribute")
     if row.chosen is not None and (better := _better(claim, row)) is not None:
         return Reading("no", f"The field is {name!r}, and there is {better!r}.", "attribute")

@@ -61,19 +61,18 @@ def names_subject(claim: Claim, around: Surroundings, row: Row | None, source: S
     subject = subject_of(claim)
     if row is not None and (told := _in_row(subject, row)) != "silent":
         return told
-    told, others = _in_text(subject, normal(around.line))
+    told, others = _in_text(subject, around.line)
     if told == "yes" or others:
         return "yes" if told == "yes" else "no"
     whole = source.text
     if whole is None:
         return "silent"
-    everywhere, others = _in_text(subject, normal(whole))
+    everywhere, others = _in_text(subject, whole)
     if everywhere != "yes":
         return "no" if others and subject.ids else "silent"
     if others and row is None:  # the document is about several things: which of them was named last before this?
         at = whole.find(around.line)
-        last = _last_named(subject, normal(whole[: max(at, 0)]))
-        return "silent" if last == "other" else "yes"
+        return "yes" if _last_named_is_own(subject, whole[: max(at, 0)]) else "silent"
     return "yes" if row is None or not others else "silent"
 
 
@@ -93,8 +92,9 @@ def _in_row(subject: Subject, row: Row) -> Told:
 
 def _in_text(subject: Subject, text: str) -> tuple[Told, bool]:
     """Whether a text names the subject, and whether it names another thing of its kind."""
-    others = {each for each in _named(subject, text) if each not in subject.ids}
-    named = all(_stands(one, text) for one in subject.ids) if subject.ids else subject.words <= words_of(text)
+    plain = normal(text)
+    others = {each for line in text.splitlines() for each in _named(subject, normal(line)) if each not in subject.ids}
+    named = all(_stands(one, plain) for one in subject.ids) if subject.ids else subject.words <= words_of(plain)
     return ("yes" if named else "silent"), bool(others) and bool(subject.ids)
 
 
@@ -126,9 +126,9 @@ def _form(identifier: str) -> str:
     return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "0", identifier))
 
 
-def _last_named(subject: Subject, before: str) -> str:
-    found = _named(subject, before)
-    return "own" if not found or found[-1] in subject.ids else "other"
+def _last_named_is_own(subject: Subject, before: str) -> bool:
+    found = [each for line in before.splitlines() for each in _named(subject, normal(line))]
+    return not found or found[-1] in subject.ids
 
 
 def _stands(identifier: str, text: str) -> bool:
