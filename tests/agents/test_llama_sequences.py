@@ -110,6 +110,25 @@ def test_sequences_that_work_together_are_moved_together(sequences: Sequences, i
     assert sequences.work.moves > 0
 
 
+def test_where_every_place_is_taken_nothing_is_moved_and_all_is_right(
+    weights: Weights, ids: list[int], expected: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine has 256 places; here it is made to have 4."""
+    monkeypatch.setattr("dissensus.agents.llama_sequences.MOST_SEQUENCES", 4)
+    full = Sequences(weights, most=4, context=1024)
+    begun = full.open(ids[:40])
+    handles = [begun, *(full.copy(begun) for _ in range(3))]
+    assert full.bytes_held()[0] == 4
+    full.step([Reading(handles[3], (ids * 8)[:300], 0)])  # copies are pending, and memory grows
+    full.rollback(handles[3], 40)
+    rows = full.step([Reading(handle, ids[40:], 1) for handle in (handles[3], handles[0])])
+    assert all(np.array_equal(row[0], expected[-1]) for row in rows)
+    assert full.work.moves == 0
+    with pytest.raises(OutOfSpaceError):
+        full.open()
+    full.release()
+
+
 def test_unequal_pieces_in_one_step(sequences: Sequences, ids: list[int], expected: Rows) -> None:
     handles = [sequences.open(ids[:length]) for length in (1, 47, 20, 30)]
     rows = sequences.step(

@@ -8,6 +8,7 @@ and when, is the business of :mod:`dissensus.agents.llama_streams`.
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -81,7 +82,7 @@ class Hearer:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Job:
+class Job(ABC):
     """Something that a stream is asked to do.
 
     Args:
@@ -143,9 +144,9 @@ class Job:
         """The stream is about to have read ``part``."""
         del self.pending[: len(part)]
 
+    @abstractmethod
     def goes_on(self, weights: Weights) -> None:
         """Everything pending is read: the next step. Sets ``pending`` or ``result``."""
-        raise NotImplementedError
 
     def fails(self, cause: str, problem: str) -> None:
         """End it without a result."""

@@ -122,7 +122,7 @@ class Sequences:
         self._held: dict[int, _Held] = {}
         self._next = 0
         # one place more than there may be sequences: two that change places need a third
-        self._places = min(max(places, 2), most) + 1
+        self._places = min(max(places, 2), most, MOST_SEQUENCES - 1) + 1
         self._length = _rounded(min(length, context))
         self._copied = False
         self._batch: Any = self._lib.llama_batch_init(_PASS, 0, 1)
@@ -256,8 +256,9 @@ class Sequences:
     def _new(self) -> int:
         if len(self._held) >= self.most:
             raise OutOfSpaceError("sequences", len(self._held) + 1, self.most)
-        if len(self._held) + 1 >= self._places:
-            self._grow(min(2 * (self._places - 1), self.most) + 1, self._length)
+        most = min(self.most + 1, MOST_SEQUENCES)
+        if len(self._held) + 1 >= self._places < most:
+            self._grow(min(2 * self._places - 1, most), self._length)
         handle, self._next = self._next, self._next + 1
         self._held[handle] = _Held(self._free()[0])
         return handle
@@ -277,6 +278,8 @@ class Sequences:
         places = {self._held[handle].place for handle in handles}
         if max(places) - min(places) + 1 == len(places):
             return
+        if len(self._held) == self._places:
+            return  # no room to move in: it is slower, and nothing else
         width = len(places)
         begin = max(range(self._places - width + 1), key=lambda at: len(places & set(range(at, at + width))))
         window = set(range(begin, begin + width))
@@ -362,15 +365,16 @@ class Sequences:
         return head, core
 
     def _settle(self) -> None:
-        """Have pending copies done, by a pass over one token in a free place."""
-        place = self._free()[0]
+        """Have pending copies done, by a pass over one token in a free place, or behind the shortest sequence."""
+        free = [_Held(place) for place in self._free()[:1]]
+        where = min(free or self._held.values(), key=lambda held: held.length)
         batch = self._batch
-        batch.count, batch.token[0], batch.place[0], batch.sequences[0] = 1, 0, 0, 1
-        batch.sequence[0][0] = place
+        batch.count, batch.token[0], batch.place[0], batch.sequences[0] = 1, 0, where.length, 1
+        batch.sequence[0][0] = where.place
         batch.logits[0] = False
         if self._lib.llama_decode(self._handle, batch):
             raise NativeError("The engine could not work on a batch of 1 token.")
-        self._lib.llama_memory_seq_rm(self._memory, place, -1, -1)
+        self._lib.llama_memory_seq_rm(self._memory, where.place, where.length, -1)
         self._copied = False
 
 
