@@ -12,6 +12,8 @@ import dissensus
 _DECIDING: Final = (
     ("answers", ".py"),
     ("decide", ".py"),
+    ("decide/dispute", ".py"),
+    ("decide/verifiers", ".py"),
     ("measure", ".py"),
     ("say", ".py"),
     ("say/protocols", ".yaml"),
