@@ -179,6 +179,14 @@ def test_nobody_but_those_asked_may_answer(tmp_path: Path) -> None:
     assert right.answer.accepted
 
 
+def test_who_has_to_be_known_by_an_account_cannot_be_named(tmp_path: Path) -> None:
+    asked = ask(tmp_path / "a.db", Asked(asked_to=("account:kim",)))
+    said = given(asked, "A", "kim")
+    assert judge(asked, replace(said, authenticated_by="stated:account=lee"), ()).refused == "unauthorised"
+    assert judge(asked, replace(said, principal="account:kim", authenticated_by="x"), ()).refused == "unauthorised"
+    assert judge(asked, said, ()).refused == ""
+
+
 @pytest.mark.parametrize(
     ("change", "refused"),
     [

@@ -91,11 +91,16 @@ def judge(question: Question, given: Given, now: Sequence[Exhibit]) -> Verdict:
             "version", f"This answers version {given.version}; the question was asked again as {question.version}."
         )
     allowed = question.may_answer()
-    if allowed and given.principal not in allowed:
+    if allowed and not any(_is(given, one) for one in allowed):
         return Verdict("unauthorised", f"{given.principal} may not answer this; it is for {', '.join(allowed)}.")
     if (problem := ill_formed(question, given)) is not None:
         return problem
     return _as_shown(question, given, now)
+
+
+def _is(given: Given, who: str) -> bool:
+    """Whether an answer comes from ``who``: a name, or how somebody is known, which nobody can be by a name alone."""
+    return who == (given.authenticated_by if ":" in who else given.principal)
 
 
 def ill_formed(question: Question, given: Given) -> Verdict | None:
@@ -138,7 +143,8 @@ def changes(then: Sequence[Exhibit], now: Sequence[Exhibit]) -> list[str]:
         for old, new in zip(before.cited, after.cited, strict=False):
             if fingerprint(old) == fingerprint(new):
                 continue
-            name = new.item.get("title") or new.item.get("id") or str(new.item.get("digest"))[:12]
+            item = new.item
+            name = item.get("title") or item.get("live_ref") or item.get("id") or str(item.get("digest"))[:12]
             if old.result != new.result:
                 found.append(f"{before.id}: {name} was {old.result or 'not reopened'} and is {new.result}")
             elif old.live != new.live:

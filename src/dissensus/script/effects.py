@@ -125,7 +125,8 @@ class AskPerson:
             is refused and the question is asked again.
         topic: what kind of question it is: ``dispute``.
         dedupe_key: questions with the same key, put by several runs of one folder, are answered once.
-        asked_to: who may answer; empty means anybody.
+        asked_to: who may answer: a name, which may be only stated, or how somebody is known, such as ``account:ben``;
+            empty means anybody.
         deadline_s: when an answer is wanted by. Past it, the question stays open with the reason ``no-answer``.
         remind_s: how often to remind until it is answered.
         escalate_to: who may answer too once the deadline has passed.
