@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus.agents.cells import Limits, Manifest, inside, open_cell
-from dissensus.agents.cells import cell as cell_module
+from dissensus.agents.cells import Limits, Manifest, folders, inside, open_cell
 from dissensus.agents.cells.bubblewrap import SCRATCH
+from dissensus.agents.cells.cgroups import counting_group
 from dissensus.agents.cells.guards import LEVELS, Level, table
 from dissensus.agents.cells.interpreter import code_paths, program_of, real_interpreter
 from dissensus.agents.cells.ladder import best_at
 from dissensus.agents.cells.manifest import lay_out
 from dissensus.agents.cells.watch import empty, used_in
+from dissensus.agents.cells.ways import Way
 from dissensus.agents.command_tools import CommandTool
 from dissensus.errors import CellError, UsageError
 
@@ -62,6 +64,9 @@ async def test_a_program_reads_what_the_manifest_lists(level: Level) -> None:
         assert (ran.exit, ran.stderr, ran.truncated, ran.ended_for, ran.level) == (0, b"", False, "", level)
         assert not ran.timed_out
         assert cell.on_record()["level"] == level
+        assert cell.on_record()["files"] == {DIGEST: "delivery/note.txt"}
+        assert cell.on_record()["limits"]["wall_s"] == Limits().wall_s
+        json.dumps(cell.on_record())
         assert cell.on_record()["not_enforced"] == list(ran.not_enforced)
 
 
@@ -363,6 +368,48 @@ def test_what_lies_in_a_folder(sizes: list[int], most: int) -> None:
             assert used >= sum(sizes)
 
 
+def made(base: Path, *, old: bool = True) -> Path:
+    (base / "evidence" / SCRATCH).mkdir(parents=True)
+    (base / "evidence" / SCRATCH / "left").write_bytes(b"x")
+    if old:
+        os.utime(base, (1, 1))
+    return base
+
+
+def test_folders_of_openers_that_died_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    orphan, young = made(tmp_path / "dissensus-cell-a"), made(tmp_path / "dissensus-cell-b", old=False)
+    other, held = made(tmp_path / "something-else"), made(tmp_path / "dissensus-cell-c")
+    (tmp_path / "dissensus-cell-link").symlink_to(other)
+    with folders._locked(held), folders.laid_out(Way(level="unconfined")) as place:
+        os.utime(place.base, (1, 1))
+        with folders.laid_out(Way(level="unconfined")):
+            pass
+        assert place.scratch.is_dir()
+        assert held.is_dir()
+    assert not orphan.exists()
+    assert young.is_dir()
+    assert (other / "evidence" / SCRATCH / "left").is_file()
+
+
+@pytest.mark.anyio
+async def test_each_run_of_a_root_is_a_user_of_its_own(level: Level) -> None:
+    async with open_cell({}, highest=level) as cell:
+        if cell.reached.way.user != "fresh":
+            pytest.skip("here, programs run as the user who opens the cell")
+        users = [(await cell.run("import os; print(os.getresuid(), os.getgroups())")).stdout for _ in range(2)]
+        assert users[0] != users[1]
+        assert not any(b"(0," in user for user in users)
+
+
+def test_a_control_group_counts_and_goes() -> None:
+    with counting_group(5) as group:
+        if group is None:
+            pytest.skip("no control group can be made here")
+        assert (group.parent / "pids.max").read_text(encoding="ascii").strip() == "5"
+    assert not group.parent.exists()
+
+
 # --- the interpreter
 
 
@@ -469,7 +516,3 @@ def test_the_table_of_the_manual_is_the_one_that_is_tested() -> None:
     page = (ROOT / "docs" / "cells.md").read_text(encoding="utf-8")
     begin, end = "<!-- table: begin -->\n", "<!-- table: end -->"
     assert page.partition(begin)[2].partition(end)[0].strip() == table().strip(), "write it anew from guards.table()"
-
-
-def test_defaults_of_a_cell_are_those_of_limits() -> None:
-    assert replace(cell_module._DEFAULT) == Limits()

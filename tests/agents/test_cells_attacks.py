@@ -6,10 +6,10 @@ import json
 import os
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 from typing import Any
 
+import anyio
 import cell_runner
 import pytest
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="cells above unc
 
 def as_user(uid: int | None, *argv: str) -> subprocess.CompletedProcess[str]:
     """Run Python as another user, or as us; with our own packages."""
-    paths = [str(SOURCE), str(HERE), sysconfig.get_paths()["purelib"]]
+    paths = [str(SOURCE), str(HERE), str(Path(anyio.__file__).parents[1])]
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": ":".join(paths), "CELL_CANARY": CANARY}
     env["PYTHONDONTWRITEBYTECODE"] = "1"
     user: dict[str, Any] = {} if uid is None else {"user": uid, "group": uid, "extra_groups": []}

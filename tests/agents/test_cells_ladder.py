@@ -108,6 +108,8 @@ def test_what_is_required() -> None:
                 assert raised.value.next_step
                 assert raised.value.exit_code == 3
         assert required(found, None) is found
+    with pytest.raises(CellError, match="no more was asked for"):
+        required(reached_at("unconfined"), "strong")
     with pytest.raises(UsageError, match="no level 'great'"):
         required(reached_at("strong"), "great")
 

@@ -206,8 +206,8 @@ def found_cells(monkeypatch: pytest.MonkeyPatch, reached: Reached | CellError) -
 
 def test_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     best = Reached(way=Way(level="strong", bwrap=Path("bwrap")), enforced=("read",), not_enforced=())
-    assert found_cells(monkeypatch, best) == Finding("cells", OK, "strong: bubblewrap (bwrap)")
-    refused = "bubblewrap (bwrap): setting up uid map: Permission denied"
+    assert found_cells(monkeypatch, best) == Finding("cells", OK, "strong: bubblewrap of the system")
+    refused = "bubblewrap of the system: bwrap: setting up uid map: Permission denied"
     middle = Reached(
         way=Way(level="medium", abi=4),
         enforced=("read",),

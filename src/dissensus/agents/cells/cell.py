@@ -7,19 +7,20 @@ import hashlib
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import anyio
 
+from dissensus.agents.cells.folders import Place, for_a_new_user, laid_out
 from dissensus.agents.cells.guards import LEVELS, Level
 from dissensus.agents.cells.interpreter import program_of, real_interpreter
 from dissensus.agents.cells.ladder import Reached, reach, required
-from dissensus.agents.cells.launch import Place, launched, program_path
+from dissensus.agents.cells.launch import launched, program_path
 from dissensus.agents.cells.limits import Limits
 from dissensus.agents.cells.manifest import Bytes, Manifest, lay_out
-from dissensus.agents.cells.trial import laid_out, last_line
+from dissensus.agents.cells.trial import last_line
 from dissensus.agents.cells.watch import Watch, empty
 from dissensus.agents.processes import Ran, run_in_thread
 from dissensus.agents.tools import in_thread
@@ -28,6 +29,7 @@ from dissensus.errors import CellError, UsageError
 _DEFAULT: Final = Limits()
 _ROOM_FOR_TOKEN: Final = 4096
 _SIGNALLED: Final = 128
+_Entered = TypeVar("_Entered")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +71,11 @@ class Cell:
     folder that can be written. Opened by :func:`open_cell`.
     """
 
-    def __init__(self, reached: Reached, place: Place, limits: Limits, code: Sequence[Path]) -> None:
+    def __init__(
+        self, reached: Reached, place: Place, manifest: Manifest, limits: Limits, code: Sequence[Path]
+    ) -> None:
         self.reached = reached
+        self.manifest = manifest
         self.limits = limits
         self._place = place
         self._code = tuple((path.resolve(), path) for path in code)
@@ -82,8 +87,8 @@ class Cell:
         return self.reached.level
 
     def on_record(self) -> dict[str, Any]:
-        """What a record says of this cell: level, how, what is and is not enforced, why no higher level."""
-        return self.reached.on_record()
+        """What a record says of it: level, how, what is and is not enforced, why no higher level, files, limits."""
+        return self.reached.on_record() | {"files": dict(self.manifest.files), "limits": asdict(self.limits)}
 
     async def run(
         self,
@@ -109,28 +114,25 @@ class Cell:
             UsageError: the list is empty.
         """
         limits = limits or self.limits
-        needed: list[tuple[Path, Path]] = []
-        file: Path | None = None
-        if isinstance(program, str):
-            argv = ["python", await in_thread(lambda: self._kept(program)), *arguments]
-        else:
-            argv, file, needed = _resolved(program)
+        argv, file, needed = ([], None, []) if isinstance(program, str) else _resolved(program)
         way, token = self.reached.way, secrets.token_hex(16)
         watch = Watch(limits, None if way.bwrap else self._place.scratch)
-        starting = launched(
-            way,
-            self._place,
-            argv,
-            file=file,
-            needed=[*needed, *self._code],
-            env=env or {},
-            limits=limits,
-            token=token,
-        )
         async with self._one_at_a_time:
             try:
-                await in_thread(lambda: empty(self._place.scratch))
-                with starting as launch:
+                place = await in_thread(self._made_ready)
+                if isinstance(program, str):
+                    argv = ["python", await in_thread(lambda: self._kept(program)), *arguments]
+                command = launched(
+                    way,
+                    place,
+                    argv,
+                    file=file,
+                    needed=[*needed, *self._code],
+                    env=env or {},
+                    limits=limits,
+                    token=token,
+                )
+                async with _beside_the_loop(command) as launch:
                     ran = await run_in_thread(
                         launch.argv,
                         stdin=stdin,
@@ -139,8 +141,8 @@ class Cell:
                         env=launch.env,
                         watch=watch,
                     )
-                if ran.status is None:
-                    await in_thread(watch.settle)
+                    if ran.status is None:
+                        await in_thread(watch.settle)
             except (OSError, ValueError) as error:
                 raise CellError(f"A program could not be started in a cell: {error}.") from None
             finally:
@@ -168,6 +170,11 @@ class Cell:
             enforced=self.reached.enforced,
             not_enforced=self.reached.not_enforced,
         )
+
+    def _made_ready(self) -> Place:
+        """The folders of the cell for another run: empty scratch, and a user who has nothing running."""
+        empty(self._place.scratch)
+        return self._place if self._place.uid is None else for_a_new_user(self._place)
 
     def _kept(self, source: str) -> str:
         """The path inside of a file with this text: a file, so that a traceback can show its lines."""
@@ -210,20 +217,26 @@ async def open_cell(
     reached = required(await in_thread(lambda: reach(highest)), require)
     async with AsyncExitStack() as stack:
         try:
-            folders = laid_out(reached.way)
-            place = await in_thread(folders.__enter__)
-            stack.push_async_callback(_closed, folders)
+            place = await stack.enter_async_context(_beside_the_loop(laid_out(reached.way)))
             await in_thread(lambda: lay_out(held, blobs if blobs is not None else {}, place.evidence))
         except OSError as error:
             raise CellError(
-                f"A cell cannot be laid out: {error}.", next_step="Check the disk of the temporary folder."
+                f"A cell cannot be laid out: {error}.",
+                next_step="Check the disk of the temporary folder, and the files that the bytes come from.",
             ) from None
-        yield Cell(reached, place, replace(limits), code)
+        yield Cell(reached, place, held, limits, code)
 
 
-async def _closed(folders: contextlib.AbstractContextManager[Place]) -> None:
+@asynccontextmanager
+async def _beside_the_loop(manager: contextlib.AbstractContextManager[_Entered]) -> AsyncIterator[_Entered]:
+    """A context whose ends read and write files: both are done in a thread, and both to their end."""
     with anyio.CancelScope(shield=True):
-        await in_thread(lambda: folders.__exit__(None, None, None))
+        entered: _Entered = await in_thread(manager.__enter__)
+    try:
+        yield entered
+    finally:
+        with anyio.CancelScope(shield=True):
+            await in_thread(lambda: manager.__exit__(None, None, None))
 
 
 def _resolved(program: Sequence[str]) -> tuple[list[str], Path | None, list[tuple[Path, Path]]]:

@@ -11,6 +11,7 @@ from typing import Final
 
 _ROOT: Final = Path("/sys/fs/cgroup")
 _TRIES: Final = 50
+_YOUNG_S: Final = 60.0
 
 
 @contextlib.contextmanager
@@ -21,6 +22,7 @@ def counting_group(most: int) -> Iterator[Path | None]:
     """
     group = None
     for parent in _parents():
+        _remove_orphans(parent)
         group = parent / f"dissensus-{secrets.token_hex(8)}"
         try:
             group.mkdir()
@@ -58,6 +60,14 @@ def _parents() -> Iterator[Path]:
                 with contextlib.suppress(OSError):
                     if "pids" in (parent / "cgroup.subtree_control").read_text(encoding="ascii").split():
                         yield parent
+
+
+def _remove_orphans(parent: Path) -> None:
+    """Groups that could not be removed when their run ended, or whose opener was killed: empty ones that are old."""
+    for group in parent.glob("dissensus-*"):
+        with contextlib.suppress(OSError):  # the kernel removes no group that holds a process
+            if time.time() - group.stat().st_mtime > _YOUNG_S:
+                group.rmdir()
 
 
 def _remove(group: Path) -> None:

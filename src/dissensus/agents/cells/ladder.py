@@ -112,7 +112,7 @@ def required(reached: Reached, require: str | None) -> Reached:
     if require not in LEVELS:
         raise UsageError(f"There is no level {require!r} of cells.", next_step=f"Write one of {', '.join(LEVELS)}.")
     if LEVELS.index(reached.level) > LEVELS.index(require):
-        why = dict(reached.not_higher)[require]
+        why = dict(reached.not_higher).get(require, "no more was asked for")
         raise CellError(
             f"A {require} cell is required, and this machine reaches {reached.level}: {why}.",
             next_step=HELP[require],

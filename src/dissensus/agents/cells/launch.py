@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from typing import Any, Final
 from dissensus.agents.cells import landlock, seccomp
 from dissensus.agents.cells.bubblewrap import HOME, PROGRAM, SCRATCH, wrapped
 from dissensus.agents.cells.cgroups import counting_group
+from dissensus.agents.cells.folders import Place
 from dissensus.agents.cells.identity import tasks_of
 from dissensus.agents.cells.interpreter import DEVICES, code_paths, real_interpreter, uncovered
 from dissensus.agents.cells.limits import Limits
@@ -23,20 +25,6 @@ _BARE: Final = ("-I", "-S", "-X", "utf8")
 """No variables, no folder of the user, no packages: the interpreter and its own library."""
 _OVERHEAD: Final = 3
 """Processes of bubblewrap that a control group counts as well."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """The folders of a cell in this file system, and the user whose they are. ``uid`` is None if it is our own."""
-
-    evidence: Path
-    program: Path
-    uid: int | None = None
-
-    @property
-    def scratch(self) -> Path:
-        """Where programs write; at strong it is only the place where something else is mounted."""
-        return self.evidence / SCRATCH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +130,7 @@ def _orders(way: Way, place: Place, limits: Limits, token: str) -> dict[str, Any
         "folder": "" if way.bwrap else str(place.evidence),
         "limits": limits.for_the_kernel(processes),
         "bare": way.user == "same" and os.geteuid() == 0 and confined,
-        "alone": True,
+        "alone": sys.platform == "linux",
         "token": token,
     }
     if confined and seccomp.known(machine):

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import secrets
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -19,12 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from dissensus.agents.cells.folders import Place, laid_out
 from dissensus.agents.cells.guards import GUARDS, NEEDED, Level
-from dissensus.agents.cells.identity import fresh_uid, reachable
+from dissensus.agents.cells.identity import reachable
 from dissensus.agents.cells.interpreter import real_interpreter
-from dissensus.agents.cells.launch import Place, launched
+from dissensus.agents.cells.launch import launched
 from dissensus.agents.cells.limits import MEGABYTE, Limits
-from dissensus.agents.cells.watch import Watch, empty
+from dissensus.agents.cells.watch import Watch
 from dissensus.agents.cells.ways import Way
 from dissensus.agents.processes import Ran, run_program
 from dissensus.errors import CellError
@@ -123,34 +122,6 @@ def _run(way: Way, place: Place, aim: dict[str, Any]) -> tuple[Ran, bytes, froze
             launch.argv, timeout_s=_LIMITS.wall_s, most_bytes=_LIMITS.output_bytes, env=launch.env, watch=look
         )
     return ran, token.encode("ascii"), frozenset(seen)
-
-
-@contextlib.contextmanager
-def laid_out(way: Way) -> Iterator[Place]:
-    """Empty folders for a cell, which are removed afterwards; the new user's where there is one.
-
-    Raises:
-        CellError: a user of its own is wanted, and there is none to be had.
-        OSError: the disk is full, or no temporary folder can be written.
-    """
-    uid = fresh_uid() if way.user == "fresh" else None
-    if uid is None and way.user == "fresh":
-        raise CellError("This container has no user to spare.", next_step="Run as an ordinary user.")
-    base = Path(tempfile.mkdtemp(prefix="dissensus-cell-"))
-    place = Place(evidence=base / "evidence", program=base / "program", uid=uid)
-    try:
-        for folder in (place.evidence, place.program, place.scratch):
-            folder.mkdir()
-            folder.chmod(0o755)  # whatever the umask is
-        if uid is not None:
-            os.chown(base, 0, uid)
-            base.chmod(0o710)  # its group alone gets through
-            os.chown(place.scratch, uid, uid)
-        yield place
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            empty(place.scratch)
-        shutil.rmtree(base)
 
 
 @contextlib.contextmanager

@@ -28,14 +28,20 @@ def main() -> None:
 def _refused(attempt: Callable[[dict[str, Any]], None], aim: dict[str, Any]) -> bool:
     try:
         attempt(aim)
-    except (OSError, MemoryError, ImportError):
+    except (OSError, MemoryError, ImportError, AttributeError):  # the last two: this system has no such thing
         return True
     return False
 
 
 def _read(aim: dict[str, Any]) -> None:
-    with open(aim["secret"], "rb") as file:  # noqa: PTH123 - as an agent's program would
-        file.read(1)
+    for path in (aim["secret"], "/etc/passwd"):  # the second is where everybody gets to, wherever the first one is
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123 - as an agent's program would
+                file.read(1)
+        except OSError:
+            continue
+        return
+    raise PermissionError
 
 
 def _write(aim: dict[str, Any]) -> None:

