@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 COOLDOWN_DAYS = 7
 EXTRAS_OF = {
     "run": ["local"],
-    "dev": ["local", "mcp", "plots", "draw", "pdf", "otel", "proxy", "parquet", "dev"],
-    "bench": ["local", "mcp", "plots", "draw", "pdf", "otel", "proxy", "parquet", "dev", "bench"],
+    "dev": ["local", "mcp", "plots", "draw", "cells", "pdf", "otel", "proxy", "parquet", "dev"],
+    "bench": ["local", "mcp", "plots", "draw", "cells", "pdf", "otel", "proxy", "parquet", "dev", "bench"],
 }
 """Lock file to the extras in it, small to large: each is held to the versions of the one before."""
 
