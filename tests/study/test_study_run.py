@@ -15,6 +15,7 @@ from dissensus.errors import RunError, SpecError
 from dissensus.measure.seats import ANY, FIRST, LAST
 from dissensus.measure.study_points import read_points
 from dissensus.record.opening import open_record
+from dissensus.run.runs import replay
 from dissensus.study.executor import Local
 from dissensus.study.gather import rows_of
 from dissensus.study.grid import units_of
@@ -248,3 +249,11 @@ def test_verifiers_of_each_question_judge_its_texts(tmp_path: Path) -> None:
     assert settings == ("arithmetic",)
     _, report = done(whole, tmp_path / "out")
     assert any(cell.procedure == "checked" for cell in report.cells)
+
+
+def test_every_record_of_a_study_replays_to_the_same_decision(tmp_path: Path) -> None:
+    whole = study(tmp_path, TOY.replace("count: 4", "count: 1"))
+    done(whole, tmp_path / "out")
+    records = sorted((tmp_path / "out").rglob("*.db"))
+    assert len(records) == 6
+    assert all(replay(record).identical for record in records)

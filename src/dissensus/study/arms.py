@@ -160,6 +160,8 @@ def arms_of(spec: Spec, name: str, given: Any, place: Place) -> Iterator[Arm]:
     for chosen in product(*values.values()):
         data = dict(zip(values, chosen, strict=True))
         swept = {key: data[key] for key in several}
+        if procedure == IN_TURNS:
+            data.setdefault("top_p", None)  # as all others, it samples as its models are set to
         by_task = data.get("verifiers") == "task"
         if by_task:
             del data["verifiers"]
