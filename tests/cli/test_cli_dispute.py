@@ -11,6 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dissensus.cli import dispute as commands
+from dissensus.cli.answer import answer
+from dissensus.cli.inbox import inbox
 from dissensus.errors import DissensusError, SpecError, UsageError
 from dissensus.interop import evidence_files
 
@@ -307,6 +309,12 @@ def test_tools_run_again_in_a_cell(folder: Path) -> None:
     assert data["cell"]["level"] in ("strong", "medium", "unconfined")
     told = run("why", "case.yaml", "--runs", "a").stdout
     assert "re-run      stock: same" in told
+    waits = document("case.yaml", "--record", "c")
+    assert waits["status"] == "waiting"
+    asked = json.loads(CliRunner().invoke(inbox, ["list", "c", "--json"]).stdout)
+    given = CliRunner().invoke(answer, [asked[0]["id"], "A", "--runs", "c", "--as", "ben"])
+    assert given.exit_code == 0, given.output
+    assert "settled by person" in run("why", "case.yaml", "--runs", "c").stdout, "it went on, in a cell again"
     forged = output.replace("10", "11")
     (folder / "stock.txt").write_text(forged)
     (folder / "case.yaml").write_text(
@@ -315,3 +323,31 @@ def test_tools_run_again_in_a_cell(folder: Path) -> None:
     data = document("case.yaml", "--no-ask", "--record", "b")
     assert (data["rule"], data["losers"][0]["claim"]) == ("R3", "A")
     assert "re-run@1" in data["losers"][0]["reason"]
+
+
+def test_a_case_with_something_new_is_reopened(folder: Path) -> None:
+    (folder / "case.yaml").write_text(CASE + RULES)
+    run("dispute", "case.yaml")
+    run("dispute", "case.yaml")
+    digest = hashlib.sha256(NOTE.encode()).hexdigest()
+    (folder / "case.yaml").write_text(CASE.replace("kind: signed-note", f"kind: signed-note, sha256: {digest}") + RULES)
+    (folder / "note.txt").write_text(NOTE.replace("10", "12"))
+    run("dispute", "case.yaml")
+    paths = []
+    for record in sorted((folder / "runs").glob("*.db")):
+        events = [json.loads(line) for line in run("why", str(record), "--jsonl").stdout.splitlines()]
+        paths.append([event["body"]["to"] for event in events if event["kind"] == "state"][:2])
+    assert sorted(paths) == [["open", "contested"], ["open", "contested"], ["reopened", "open"]]
+
+
+def test_a_required_cell_that_is_not_reached_runs_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dissensus.agents.cells import cell as cells
+    from dissensus.errors import CellError
+
+    def unreachable(*_args: Any) -> Any:
+        raise CellError("No cell of the level strong here.", next_step="")
+
+    monkeypatch.setattr(cells, "required", unreachable)
+    error = fails("case.yaml", "--require-cell", "strong")
+    assert isinstance(error, CellError)
+    assert not list((folder / "runs").glob("*.db")), "no record is begun"

@@ -63,9 +63,10 @@ def dispute(*, case: Path, as_json: bool, **flags: Any) -> None:
     from dissensus.interop.case_file import read_case
 
     file = read_case(case, flags["store"])
+    runs = flags["record"] if flags["record"].suffix != ".db" else flags["record"].parent
     if not flags["repin"]:
-        _refuse_other_bytes(file, flags["record"] if flags["record"].suffix != ".db" else flags["record"].parent)
-    cases = [_adjusted(one, flags) for one in cases_in(file.case)]
+        _refuse_other_bytes(file, runs)
+    cases = [_adjusted(one, flags, runs) for one in cases_in(file.case)]
     if len(cases) > 1 and flags["record"].suffix == ".db":
         raise UsageError(f"These are {len(cases)} cases.", next_step="Name a folder with --record.")
     found = [_settled(one, file, flags) for one in cases]
@@ -100,17 +101,33 @@ def _refuse_other_bytes(file: CaseFile, runs: Path) -> None:
                     )
 
 
-def _adjusted(case: Case, flags: Mapping[str, Any]) -> Case:
+def _adjusted(case: Case, flags: Mapping[str, Any], folder: Path) -> Case:
+    """The case with the rules that stand in the folder, and what it was looked at in before if it is reopened."""
     from dataclasses import replace
 
     from dissensus.decide.dispute.precedence import standing_from, with_standing
     from dissensus.run.inbox_rules import standing_rules
 
-    folder = flags["record"] if flags["record"].suffix != ".db" else flags["record"].parent
     rules = standing_rules(folder) if folder.is_dir() and not flags["no_standing_rules"] else ()
     made = [rule for one in rules for rule in standing_from(one.data, one.version)]
     asking = replace(case.asking, ask=case.asking.ask and not flags["no_ask"])
-    return replace(case, precedence=with_standing(case.precedence, made), asking=asking)
+    return replace(case, precedence=with_standing(case.precedence, made), asking=asking, after=_before(case, folder))
+
+
+def _before(case: Case, folder: Path) -> str:
+    """The latest record of this case, if there is a new claim or source since, or a source has changed."""
+    from dissensus.decide.dispute.case_data import case_data
+
+    earlier = [(account.events[0].time, path, account) for path, account in _records_in(folder)]
+    same = [one for one in earlier if one[2].case.get("id") == case.id]
+    if not same:
+        return ""
+    _, path, account = max(same, key=lambda one: one[:2])
+    now, then = case_data(case), account.case
+    changed = any(now[key] != then.get(key) for key in ("claims", "live")) or set(now["sources"]) != set(
+        then["sources"]
+    )
+    return path.name if changed else ""
 
 
 def _settled(case: Case, file: CaseFile, flags: Mapping[str, Any]) -> Account:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, nullcontext
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -168,9 +168,23 @@ async def resume_from(
         head = runs.head_of(events)
         if cast is None and not head.panel and not head.seats:  # nobody takes part, so there is nothing to open
             return await runs.resume(store, Live(_nobody), on_event=on_event)
-        async with Cast(_panel_of(head, path), late=True) if cast is None else nullcontext(cast) as live:
+        async with _cast_again(head, path) if cast is None else nullcontext(cast) as live:
             performer = live.performer(checks or checks_of(head.settings), events)
             return await runs.resume(store, performer, on_event=on_event)
+
+
+@asynccontextmanager
+async def _cast_again(head: runs.Head, path: str | Path) -> AsyncIterator[Cast]:
+    """The panel of a record, opened anew; tools that ran in a cell get one again."""
+    panel = _panel_of(head, path)
+    if (case := head.settings.get("case")) and case.get("cell"):
+        from dissensus.run.disputing import cell_again
+
+        async with cell_again(case) as wrap, Cast(panel, late=True, wrap=wrap) as cast:
+            yield cast
+        return
+    async with Cast(panel, late=True) as cast:
+        yield cast
 
 
 async def fork_from(
@@ -188,7 +202,7 @@ async def fork_from(
         events = runs.events_of(store)
     runs.outcome_at(events, at, parent)  # refuse before a file is made
     head = runs.head_of(events)
-    async with Cast(_panel_of(head, parent), late=True) as cast:
+    async with _cast_again(head, parent) as cast:
         performer = cast.performer(checks or checks_of(head.settings))
         with open_record(into, "x") as store:
             return await runs.fork(parent, store, performer, at=at, text=text, reuse=reuse, on_event=on_event)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from dissensus.agents.cells import inside, open_cell
 from dissensus.agents.command_tools import CommandTool
 from dissensus.agents.panel import Panel
 from dissensus.decide.dispute.case import Case
-from dissensus.decide.dispute.case_data import checked
+from dissensus.decide.dispute.case_data import case_from, checked
 from dissensus.decide.dispute.docket import source_of
 from dissensus.decide.dispute.script import RUNS_TOOLS
 from dissensus.decide.dispute.settlement import Settlement
@@ -26,6 +26,8 @@ from dissensus.record.sqlite import open_record
 from dissensus.record.store import Store
 from dissensus.run.casting import Cast, run_procedure
 from dissensus.script.seats import Seat
+
+Wrap = Callable[[Any], Any]
 
 
 async def dispute_async(
@@ -61,16 +63,10 @@ async def dispute_async(
     if case.calls and not case.verifier:
         panel = replace(panel, seats=(*panel.seats, Seat(agent=RUNS_TOOLS, model="none")))
     async with AsyncExitStack() as stack:
-        wrap = None
+        wrap: Wrap | None = None
         if case.calls or require_cell is not None:
-            bytes_of = {digest: source_of(pinned).data for digest, pinned in case.sources.items()}
-            names = {digest: f"evidence/{digest[:16]}" for digest in bytes_of}
-            cell = await stack.enter_async_context(open_cell(names, bytes_of, require=require_cell))
-            case = replace(case, cell=cell.on_record())
-
-            def wrap(tool: Any) -> Any:
-                return inside(tool, cell) if isinstance(tool, CommandTool) else tool
-
+            wrap, told = await stack.enter_async_context(_in_cell(case, require_cell))
+            case = replace(case, cell=told)
         cast = await stack.enter_async_context(Cast(panel, wrap=wrap))
         store: Store
         if isinstance(record, str | Path):
@@ -88,6 +84,30 @@ async def dispute_async(
     if not isinstance(found, Settlement):
         raise TypeError(found)
     return found
+
+
+@asynccontextmanager
+async def _in_cell(case: Case, require: str | None) -> AsyncIterator[tuple[Wrap, dict[str, Any]]]:
+    """What puts a program into a cell that holds the cited evidence alone, and what a record says of that cell."""
+    bytes_of = {digest: source_of(pinned).data for digest, pinned in case.sources.items()}
+    names = {digest: f"evidence/{digest[:16]}" for digest in bytes_of}
+    async with open_cell(names, bytes_of, require=require) as cell:
+
+        def wrap(tool: Any) -> Any:
+            return inside(tool, cell) if isinstance(tool, CommandTool) else tool
+
+        yield wrap, {**cell.on_record(), "required": require}
+
+
+@asynccontextmanager
+async def cell_again(data: Mapping[str, Any]) -> AsyncIterator[Wrap]:
+    """The cell of a recorded case, for a run that goes on.
+
+    Raises :class:`~dissensus.errors.CellError`, before anything is run, if the level that was required is not reached.
+    """
+    case = case_from(data)
+    async with _in_cell(case, (case.cell or {}).get("required")) as (wrap, _):
+        yield wrap
 
 
 def dispute(case: Case, **options: Any) -> Settlement:

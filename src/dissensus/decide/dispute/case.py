@@ -163,6 +163,7 @@ class Case:
         rounds: how often an author that is in the panel is asked for evidence that is lacking.
         reports: what came with the claims and weighs nothing.
         asking: how a person is asked.
+        after: the record that the case was looked at in before, if it is reopened; "" if this is the first look.
         cell: what the verifier's cell keeps from it, as the cell says; None if no program of others was run.
     """
 
@@ -179,4 +180,5 @@ class Case:
     rounds: int = 1
     reports: tuple[Report, ...] = ()
     asking: Asking = Asking()
+    after: str = ""
     cell: Mapping[str, Any] | None = None

@@ -45,6 +45,7 @@ def case_data(case: Case) -> dict[str, Any]:
         "rounds": case.rounds,
         "reports": [msgspec.to_builtins(report) for report in case.reports],
         "asking": msgspec.to_builtins(case.asking),
+        "after": case.after,
         "cell": None if case.cell is None else dict(case.cell),
     }
 
@@ -75,6 +76,7 @@ def case_from(data: Mapping[str, Any]) -> Case:
                 rounds=msgspec.convert(data.get("rounds", 1), int),
                 reports=msgspec.convert(data.get("reports", []), tuple[Report, ...]),
                 asking=msgspec.convert(data.get("asking", {}), Asking),
+                after=str(data.get("after", "")),
                 cell=data.get("cell"),
             )
         )

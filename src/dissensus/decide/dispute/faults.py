@@ -5,6 +5,7 @@ A fault names its lines. What cannot be read without doubt is passed over, so th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +22,9 @@ from dissensus.decide.verifiers.arithmetic import verify_arithmetic
 
 TOTAL_WORDS: Final = frozenset(["total", "sum", "summe", "gesamt", "totale", "altogether", "overall"])
 TEXT_TOTAL, TEXT_ARITHMETIC, TABLE_TOTAL = "text-total@1", "text-arithmetic@1", "table-total@1"
-_MOST_LINES: Final = 20_000
+_TOTAL: Final = re.compile("|".join(TOTAL_WORDS), re.IGNORECASE)
+_MOST_LINES: Final = 1000
+_LONGEST: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ def faults_in(source: Source) -> tuple[Fault, ...]:
     if source.is_json:
         return ()
     if is_table(source):
-        return tuple(_table_totals(source))
+        return tuple(_table_totals(source)) if _TOTAL.search(source.text or "") else ()
     return tuple(_text_faults(source))
 
 
@@ -77,34 +80,33 @@ def faults_in(source: Source) -> tuple[Fault, ...]:
 class _Line:
     text: str
     selector: Selector
-    amount: Amount | None
-    total: bool
 
 
-def _lines(source: Source) -> Iterator[_Line]:
+def _lines(source: Source) -> list[_Line]:
     if source.paged:
-        for number, page in enumerate(source.pages, 1):
-            for text in page.splitlines():
-                yield _line(text, PageSelector(number))
-            yield _line("", PageSelector(number))
-        return
+        pages = enumerate(source.pages, 1)
+        return [_Line(text, PageSelector(n)) for n, page in pages for text in (*page.splitlines(), "")]
     whole = source.text or ""
-    for number, (start, end) in enumerate(source.lines[:_MOST_LINES], 1):
-        yield _line(whole[start:end], LineSelector(number, number))
+    return [_Line(whole[start:end], LineSelector(n, n)) for n, (start, end) in enumerate(source.lines, 1)]
 
 
-def _line(text: str, selector: Selector) -> _Line:
-    if not any(char.isdigit() for char in text):
-        return _Line(text, selector, None, total=False)
+def _amount(text: str) -> Amount | None:
+    """The one amount that a line states beyond doubt."""
+    if len(text) > _LONGEST or not any(char.isdigit() for char in text):
+        return None
     read = amounts_in(text)
     alone = len(read.found) == 1 and not read.negated and not read.open and not read.found[0].others
-    return _Line(text, selector, read.found[0] if alone else None, total=bool(read.words & TOTAL_WORDS))
+    return read.found[0] if alone else None
+
+
+def _is_total(text: str) -> bool:
+    return _TOTAL.search(text) is not None and bool(words_of(text) & TOTAL_WORDS)
 
 
 def _text_faults(source: Source) -> Iterator[Fault]:
-    lines = list(_lines(source))
+    lines = _lines(source)
     for number, line in enumerate(lines):
-        if line.total and line.amount is not None:
+        if _is_total(line.text):
             yield from _text_total(source, lines, number)
         if "=" in line.text and (wrong := verify_arithmetic(line.text, finished=True)):
             cite = Cite(source.digest, line.selector, line.text)
@@ -114,38 +116,38 @@ def _text_faults(source: Source) -> Iterator[Fault]:
 def _text_total(source: Source, lines: list[_Line], at: int) -> Iterator[Fault]:
     """Whether the lines just above a total add up to it; any run of them that does is enough."""
     total = lines[at]
-    if total.amount is None:
+    stated = _amount(total.text)
+    if stated is None:
         return
-    above: list[_Line] = []
+    above: list[tuple[_Line, Amount]] = []
     kinds = {families(words_of(total.text))}
     running, sums = Fraction(0), set()
-    for line in reversed(lines[:at]):
-        if line.amount is None or line.total or line.amount.unit != total.amount.unit:
+    for line in reversed(lines[max(at - _MOST_LINES, 0) : at]):
+        amount = _amount(line.text)
+        if amount is None or _is_total(line.text) or amount.unit != stated.unit:
             break
-        above.append(line)
+        above.append((line, amount))
         kinds.add(families(words_of(line.text)))
-        running += line.amount.value
+        running += amount.value
         sums.add(running)
-    if len(above) < 2 or total.amount.value in sums or len(kinds - {frozenset()}) > 1:
+    if len(above) < 2 or stated.value in sums or len(kinds - {frozenset()}) > 1:
         return
-    said = " + ".join(plain_text(line.amount.value) for line in reversed(above) if line.amount is not None)
-    cites = tuple(Cite(source.digest, line.selector, line.text) for line in (*reversed(above), total))
-    why = f"Its lines add up to {plain_text(running)} ({said}), and it states {plain_text(total.amount.value)}."
-    unit = total.amount.unit
-    yield Fault(source.digest, TEXT_TOTAL, why, cites, unit, total.amount.value)
+    above.reverse()
+    said = " + ".join(plain_text(amount.value) for _, amount in above)
+    cites = tuple(Cite(source.digest, line.selector, line.text) for line in (*(line for line, _ in above), total))
+    why = f"Its lines add up to {plain_text(running)} ({said}), and it states {plain_text(stated.value)}."
+    yield Fault(source.digest, TEXT_TOTAL, why, cites, stated.unit, stated.value)
 
 
 def _table_totals(source: Source) -> Iterator[Fault]:
-    rows = list(table_rows(source))
     above: list[Row] = []
-    for row in rows:
-        labels = [name for name, text in row.fields.items() if words_of(text) & TOTAL_WORDS]
-        if not labels:
+    for row in table_rows(source):
+        if not any(_is_total(text) for text in row.fields.values()):
             above.append(row)
             continue
         for name, text in row.fields.items():
-            numbers = [number_in(each.fields.get(name, "")) for each in above]
             stated = number_in(text)
+            numbers = [number_in(each.fields.get(name, "")) for each in above] if stated is not None else []
             if stated is None or len(numbers) < 2 or any(number is None for number in numbers):
                 continue
             added = sum((number for number in numbers if number is not None), Fraction(0))

@@ -71,7 +71,10 @@ class _Course:
 
     def run(self) -> Generator[Any, Any, Settlement]:
         """From open to the end of the run."""
-        yield self._note("state", {"from": "", "to": State.OPEN.value, "why": ""})
+        if self.case.after:
+            why = f"A source has changed, or there is a new claim or source, since {self.case.after}."
+            yield self._note("state", {"from": "", "to": State.REOPENED.value, "why": why})
+        yield self._note("state", {"from": self.case.after and State.REOPENED.value, "to": State.OPEN.value, "why": ""})
         yield from self._reports()
         seen: set[str] = set()
         number = 0

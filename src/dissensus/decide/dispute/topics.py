@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal
 
 from dissensus.decide.dispute.amounts import stem, words_of
@@ -67,7 +68,7 @@ def names_subject(claim: Claim, around: Surroundings, row: Row | None, source: S
     whole = source.text
     if whole is None:
         return "silent"
-    everywhere, others = _in_text(subject, whole)
+    everywhere, others = _in_whole(subject, whole)
     if everywhere != "yes":
         return "no" if others and subject.ids else "silent"
     if others and row is None:  # the document is about several things: which of them was named last before this?
@@ -93,9 +94,20 @@ def _in_row(subject: Subject, row: Row) -> Told:
 def _in_text(subject: Subject, text: str) -> tuple[Told, bool]:
     """Whether a text names the subject, and whether it names another thing of its kind."""
     plain = normal(text)
-    others = {each for line in text.splitlines() for each in _named(subject, normal(line)) if each not in subject.ids}
+    others = {each for each in _all_named(subject, text) if each not in subject.ids}
     named = all(_stands(one, plain) for one in subject.ids) if subject.ids else subject.words <= words_of(plain)
     return ("yes" if named else "silent"), bool(others) and bool(subject.ids)
+
+
+@lru_cache(maxsize=16)
+def _in_whole(subject: Subject, text: str) -> tuple[Told, bool]:
+    return _in_text(subject, text)
+
+
+def _all_named(subject: Subject, text: str) -> list[str]:
+    """What :func:`_named` finds in the lines of a text that hold the subject's noun at all."""
+    lines = (line for line in text.splitlines() if any(word in line.casefold() for word in subject.words))
+    return [each for line in lines for each in _named(subject, normal(line))]
 
 
 def _named(subject: Subject, text: str) -> list[str]:
@@ -127,7 +139,7 @@ def _form(identifier: str) -> str:
 
 
 def _last_named_is_own(subject: Subject, before: str) -> bool:
-    found = [each for line in before.splitlines() for each in _named(subject, normal(line))]
+    found = _all_named(subject, before)
     return not found or found[-1] in subject.ids
 
 
