@@ -7,7 +7,6 @@ from hashlib import sha256
 from typing import Any
 
 from dissensus.decide.dispute.case import Case, Pinned
-from dissensus.decide.dispute.checkers import Table
 from dissensus.decide.dispute.claims import Claim
 from dissensus.decide.dispute.parsing import claim_from
 from dissensus.decide.dispute.script import dispute
@@ -76,11 +75,9 @@ def settle(
     def nobody(key: str, effect: Effect) -> Outcome:
         raise AssertionError(f"{key} was asked: {effect}")
 
-    return rehearse(dispute(of, seats, seed), answer or nobody)
+    found: Settlement = rehearse(dispute(of, seats, seed), answer or nobody)
+    return found
 
 
 def brief(found: Settlement) -> tuple[str, str]:
     return found.state, found.rule
-
-
-TABLE = Table

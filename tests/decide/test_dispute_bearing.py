@@ -119,7 +119,7 @@ def test_a_source_has_to_be_about_the_subject(head: str, bears: str) -> None:
     ],
 )  # fmt: skip
 def test_digits_that_can_be_read_in_two_ways(text: str, value: Any, bears: str) -> None:
-    more = {"unit": None} if "%" in text else {}
+    more: dict[str, Any] = {"unit": None} if "%" in text else {}
     kind = "decimal" if isinstance(value, str) else "integer"
     assert reading(text, text, value, value_type=kind, **more).bears == bears
 

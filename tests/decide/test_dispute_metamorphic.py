@@ -267,14 +267,23 @@ def test_an_instruction_inside_evidence_has_no_effect(number: int) -> None:
     for digest_before, pinned in of.sources.items():
         text = pinned.text or ""
         for changed in (f"{text}{words}\n", f"{text}\n\n{words * 3}\n"):
-            moved = with_claims(of, lambda one, d=digest_before, c=changed: replace(one, evidence=tuple(
-                replace(item, digest=digest(c)) if item.digest == d else item for item in one.evidence)))  # fmt: skip
+            moved = with_claims(of, pointing(digest_before, digest(changed)))
             sources = {key: one for key, one in of.sources.items() if key != digest_before}
             sources[digest(changed)] = Pinned(**{**_fields(pinned), "text": changed})
             after = settle(replace(moved, sources=sources))
             assert (after.state, after.rule) == (before.state, before.rule)
             assert sorted(after.verdict["standing"]) == sorted(before.verdict["standing"])
             assert after.answer == before.answer
+
+
+def pointing(old: str, new: str) -> Callable[[Claim], Claim]:
+    """Evidence of the one source, pointed at the other."""
+
+    def change(one: Claim) -> Claim:
+        items = tuple(replace(item, digest=new) if item.digest == old else item for item in one.evidence)
+        return replace(one, evidence=items)
+
+    return change
 
 
 def _fields(pinned: Pinned) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from dissensus.record.memory import MemoryStore
 from dissensus.run import runs
 from dissensus.run.performers import Aside, Finished, StillWaiting
 from dissensus.run.render import Job
+from dissensus.say.message import Message
 from dissensus.say.monitor import Monitor
 from dissensus.say.readers.record import PLATFORMS, messages
 from dissensus.script.effects import Ask, AskPerson
@@ -224,7 +225,7 @@ def test_a_record_replays_is_audited_clean_and_goes_through_known_states(way: st
     assert path[-1] in LAST
     assert path[-1].value == whole.state == account_of(events).state
     monitor = Monitor(platforms=PLATFORMS)
-    found = [monitor.see(one) for one in messages(events) if hasattr(one, "act")]
+    found = [monitor.see(one) for one in messages(events) if isinstance(one, Message)]
     assert not {"illegal", "void", "no-title"} & set(found)
     assert not any(event.kind == "blocked" for event in events)
     again, _ = go_on(cut(store, 1), answer)
