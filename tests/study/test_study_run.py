@@ -12,7 +12,7 @@ import pytest
 from small_studies import TOY, done, study, units, written
 
 from dissensus.errors import RunError, SpecError
-from dissensus.measure.seats import ANY, FIRST, LAST
+from dissensus.measure.seats import ANY, FIRST, LAST, RIVALS
 from dissensus.measure.study_points import read_points
 from dissensus.record.opening import open_record
 from dissensus.run.runs import replay
@@ -257,3 +257,34 @@ def test_every_record_of_a_study_replays_to_the_same_decision(tmp_path: Path) ->
     records = sorted((tmp_path / "out").rglob("*.db"))
     assert len(records) == 6
     assert all(replay(record).identical for record in records)
+
+
+def test_the_shipped_toy_collapses_and_is_rescued(tmp_path: Path) -> None:
+    """examples/studies/collapse.yaml with a third of its questions, half of its texts, and two of its procedures."""
+    folder = Path(__file__).resolve().parents[2] / "examples" / "studies"
+    text = (folder / "collapse.yaml").read_text(encoding="utf-8")
+    changes = {
+        "count: 30": "count: 10",
+        "trajectories: 10": "trajectories: 5",
+        "toy-told.yaml": "told.yaml",
+        "corrupted: [0]": "corrupted: [1]",
+        "reference: vote\n": "",
+    }
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    kept = [line for line in text.splitlines() if not line.startswith("  ") or "maj}" in line or "in turns:" in line
+            or line.startswith("    ") or (":" in line and "procedure:" not in line)]  # fmt: skip
+    path = written(tmp_path, "\n".join(kept))
+    (tmp_path / "told.yaml").write_text((folder / "toy-told.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    whole = read_study(path)
+    assert set(whole.arms) == {"vote", "in turns"}
+    _, report = done(whole, tmp_path / "out")
+    cells = {(cell.procedure, cell.corrupted): cell.right.value for cell in report.cells if not cell.check}
+    assert cells["vote", 3] == cells["vote", 4] == 0
+    assert (cells["in turns", 3] or 0) > 0.8
+    judged = {one.where[3]: one for one in report.rescues}
+    assert judged[3].rescue.better
+    assert max(judged[3].nulls[name] for name in RIVALS) < 0.6  # ten questions are too few to be sure of the rest
+    assert not judged[4].rescue.repaired
+    assert any("4 corrupted (strong)" in warning for warning in report.warnings)
