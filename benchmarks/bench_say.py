@@ -118,7 +118,7 @@ def statemachine_arm(log: list[Message]) -> None:
     """One machine of ``python-statemachine`` for each thread."""
     from statemachine import State, StateMachine
 
-    class Four(StateMachine):
+    class Four(StateMachine):  # type: ignore[misc,unused-ignore] # untyped where the library is not installed
         begun = State(initial=True)
         waiting = State()
         committed = State()

@@ -35,7 +35,8 @@ def packages() -> list[Path]:
 
 def own_files() -> Iterator[Path]:
     for path in sorted([*ROOT.glob("*"), ROOT / ".ci" / "run", *(p for f in FOLDERS for p in (ROOT / f).rglob("*"))]):
-        if path.is_file() and not {"__pycache__", ".hypothesis"} & set(path.parts) and path.suffix not in {".db", ".pyc"}:
+        left_behind = {"__pycache__", ".hypothesis"} & set(path.parts)
+        if path.is_file() and not left_behind and path.suffix not in {".db", ".pyc"}:
             yield path
 
 
