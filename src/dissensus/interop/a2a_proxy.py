@@ -28,6 +28,7 @@ from dissensus.interop.a2a_errors import INVALID_ANSWER, error_for, failed, with
 from dissensus.interop.a2a_watch import C2S, S2C, A2AWatch, Judged
 from dissensus.interop.loopback import is_loopback
 from dissensus.interop.server_events import EventSplitter, data_of, event_of
+from dissensus.interop.shallow import decode
 from dissensus.say.readers.a2a import is_unit
 from dissensus.say.wire.a2a_wire import METHODS, STREAM, SUBSCRIBE
 
@@ -236,7 +237,7 @@ class A2AProxy:
     async def _in_one_piece(self, request: Request, answer: httpx2.Response, exchange: _Exchange) -> Response:
         body = await self._whole(answer)
         try:
-            value = msgspec.json.decode(body)
+            value = decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             self.watch.counts["unread"] += 1
             self.watch.note(S2C, http=answer.status_code, ids=exchange.ids, why="The answer is no JSON.")
@@ -291,7 +292,7 @@ class A2AProxy:
         if not data:
             return True
         try:
-            value = msgspec.json.decode(data)
+            value = decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             value = None
         if not isinstance(value, dict) or not is_unit(value):
@@ -321,7 +322,7 @@ class A2AProxy:
 def _units(body: bytes) -> list[dict[str, Any]]:
     """The JSON-RPC objects in a body; none if it is anything else, which is passed on unread."""
     try:
-        value = msgspec.json.decode(body)
+        value = decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
     units = value if isinstance(value, list) else [value]
