@@ -58,6 +58,9 @@ def like_vllm(*, dies_at: int = 0) -> tuple[Act, list[int]]:
         if seen.path.endswith("/tokenize"):
             await answer({"tokens": list(PROMPT), "count": len(PROMPT)})(seen, writer)
             return
+        if seen.path.endswith("/detokenize"):
+            await answer({"prompt": "".join(map(chr, seen.data["tokens"]))})(seen, writer)
+            return
         completions.append(len(seen.data["prompt"]))
         done = completion(seen)
         if len(completions) == dies_at:
