@@ -167,7 +167,8 @@ def _of_the_ear(table: Table, ear: Ear | None) -> Iterator[str]:
     deaf = [seat.agent for seat in table.seats if all(seat.agent not in _readers(text) for text in ear.texts)]
     if deaf and ear.texts:
         yield f"Not among the readers, because their models tell no log-probabilities: {', '.join(deaf)}."
-    if table.settings.weight != "none" and not ear.weights:
+    one_answer = table.settings.weight == "drift" and len(ear.candidates) < 2  # then weights could change nothing
+    if table.settings.weight != "none" and not ear.weights and not one_answer:
         yield "The texts were not weighed: what was heard of them is not complete."
 
 
