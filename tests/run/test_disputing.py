@@ -145,7 +145,7 @@ def note_is_wrong(prompt: str) -> str:
 # --- killed at every event
 
 
-@pytest.mark.parametrize("way", ["person", "verifier", "authors"])
+@pytest.mark.parametrize("way", ["person", "verifier", "authors", "spot-check"])
 def test_killed_at_every_event_it_goes_on_to_the_same_end(way: str) -> None:
     of, seats, answer = WAYS[way]()
     whole, store = begin(of, answer, seats)
@@ -208,7 +208,25 @@ def _authors() -> tuple[Case, Sequence[Seat], Answer]:
     return of, (BEN,), answer
 
 
-WAYS = {"person": _person, "verifier": _verifier, "authors": _authors}
+WRONG = NOTE.replace("truck b 3", "truck b 4")
+SAME = [cell(LOG.replace("B2,4711,3", "B2,4711,4"), row, "pallets", says) for row, says in ((2, "6"), (3, "4"))]
+AGREED = (pin(WRONG, kind="note", name="note"), pin(LOG.replace("B2,4711,3", "B2,4711,4"), "text/csv", name="log"))
+
+
+def agreeing(**more: Any) -> Case:
+    return case(claim("A", 10, line(WRONG, 4)), claim("B", 10, *SAME), pinned=AGREED, verifier="vera", **more)
+
+
+def _spot_check() -> tuple[Case, Sequence[Seat], Answer]:
+    def looks(prompt: str) -> str:
+        if "Reports agree" in prompt:
+            return '{"tool": "open", "arguments": {"evidence": "e1"}}'
+        return finding("BOTH_CONSISTENT")
+
+    return agreeing(spot_check=True), (VERA,), verifier(looks)
+
+
+WAYS = {"person": _person, "verifier": _verifier, "authors": _authors, "spot-check": _spot_check}
 
 
 # --- replay, audit, states
@@ -358,6 +376,64 @@ def test_a_verifier_that_cannot_be_asked_settles_nothing() -> None:
     assert (note.body["outcome"], note.body["failed"]) == ("UNDETERMINED", "transport")
 
 
+# --- spot checks
+
+
+def test_what_agrees_is_looked_at_only_if_it_is_a_spot_check_and_somebody_can_look() -> None:
+    def nobody(job: Job) -> Outcome | None:
+        raise AssertionError(job.effect)
+
+    found, store = begin(agreeing(), nobody, (VERA,))
+    assert (found.state, found.rule) == ("consistent", "")
+    assert not [event for event in store.read() if event.kind in ("spot-check", "finding")]
+    alone = case(claim("A", 10, line(WRONG, 4)), claim("B", 10, *SAME), pinned=AGREED, spot_check=True)
+    assert begin(alone, nobody)[0].state == "consistent", "programs look in any case"
+
+
+def test_a_spot_check_that_finds_nothing_leaves_it_consistent_and_in_two_orders() -> None:
+    prompts: list[str] = []
+
+    def look(prompt: str) -> str:
+        prompts.append(prompt)
+        return finding("BOTH_CONSISTENT", why="sound")
+
+    found, store = begin(agreeing(spot_check=True), verifier(look), (VERA,))
+    assert (found.state, found.rule, found.answer) == ("consistent", "", None)
+    kinds = [event.kind for event in store.read()]
+    assert kinds.index("spot-check") < kinds.index("finding")
+    assert len(prompts) == 2
+    assert prompts[0] != prompts[1]
+    assert all(text.startswith("Reports agree") and "sound in itself." in text for text in prompts)
+
+
+def test_what_a_spot_check_finds_wrong_falls_by_r4() -> None:
+    def wrong(prompt: str) -> str:
+        label = next(label for label, says in shown(prompt).items() if says == "pallets received: 10")
+        return finding("SOURCE_WRONG", label, "Signed: M. R.", "nobody of that name works here")
+
+    found, store = begin(agreeing(spot_check=True), verifier(wrong), (VERA,))
+    assert found.state == "consistent", "what is left contradicts nothing"
+    (loser,) = found.verdict["losers"]
+    assert loser["claim"] == "A"
+    assert loser["reason"].startswith("R4:")
+    assert "model-says m" in loser["reason"]
+    assert found.verdict["standing"] == ["B"]
+    assert [event.body["rule"] for event in store.read() if event.kind == "rule" and event.body["rule"] == "R4"]
+
+    def both(prompt: str) -> str:
+        rows = {"6": "B1,4711,6,2026-03-02T09:00", "4": "B2,4711,4,2026-03-02T10:00"}
+        cites = [{"evidence": label, "quote": rows.get(says, says)} for label, says in shown(prompt).items()]
+        return json.dumps({"answer": {"outcome": "BOTH_WRONG", "source": "", "cites": cites, "reason": "a lie"}})
+
+    found, _ = begin(agreeing(spot_check=True), verifier(both), (VERA,))
+    assert (found.state, found.rule, found.answer) == ("settled", "R4", None), "nothing is put in their place"
+
+
+def test_a_spot_check_without_money_is_no_verdict() -> None:
+    found, _ = begin(agreeing(spot_check=True), lambda _job: BudgetExhausted(what="calls"), (VERA,))
+    assert (found.state, found.stopped) == ("open_budget", "budget: calls")
+
+
 # --- budget and rounds
 
 
@@ -411,6 +487,23 @@ def test_an_author_brings_the_evidence_that_was_lacking() -> None:
     assert (found.state, found.rule) == ("disputed", "R7")
     path = [event.body["to"] for event in store.read() if event.kind == "state"]
     assert path == ["open", "incomplete", "open", "contested", "verifying", "disputed"]
+
+
+def test_an_author_is_shown_and_can_cite_its_own_sources_alone() -> None:
+    mine = {"agent-B": (digest(NOTE),)}
+    of = case(claim("A", 10, line(NOTE, 4)), claim("B", 9), pinned=PINNED, sources_of=mine)
+    asked: list[str] = []
+
+    def answer(job: Job) -> Outcome | None:
+        asked.append(getattr(job.effect, "prompt", ""))
+        row = LOG.split("\n")[1]
+        return Reply(text=json.dumps({"evidence": [{"source": "log", "quote": row}]}), model="m")
+
+    found, _ = begin(of, answer, (BEN,))
+    assert found.state == "incomplete", "it cited what it does not work from"
+    assert len(asked) == 1
+    assert "Pallets received: 10" in asked[0]
+    assert "B1,4711,6" not in asked[0]
 
 
 def test_an_author_cannot_bring_bytes_of_its_own() -> None:

@@ -192,6 +192,8 @@ def _verifier(account: Account) -> Iterator[tuple[str, str]]:
         if event.kind == "verifier-input":
             yield "task", "Which of these sources is wrong, and where?"
             yield "input", f"SHA-256 {body.get('sha256')}, for {body.get('verifier')}"
+        elif event.kind == "spot-check":
+            yield "spot check", f"{body.get('verifier')} is asked. {body.get('why')}"
         elif event.kind == "re-run":
             yield "re-run", f"{body.get('tool')}: {body.get('result')}"
         elif event.kind == "looked":

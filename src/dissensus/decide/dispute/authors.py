@@ -56,7 +56,8 @@ def _ask(docket: Docket, one: Weighed, claim: Claim, seat: Seat, thread: str) ->
     request = f"Your report ({said}) is returned: {one.why} It is not weighed until it cites evidence."
     talk: dict[str, Any] = {"protocol": PROTOCOL, "thread": thread}
     yield Post(PROCEDURE, request, to=(seat.agent,), act="request", key=f"{thread}/request", **talk)
-    text = "\n\n".join([*_sources(docket), FORM])
+    mine = docket.case.sources_of.get(claim.by)
+    text = "\n\n".join([*_sources(docket, mine), FORM])
     key = f"{thread}/ask"
     outcome: Outcome = yield from consult(seat, text, thread=thread, key=key)
     if not isinstance(outcome, Reply):
@@ -67,7 +68,7 @@ def _ask(docket: Docket, one: Weighed, claim: Claim, seat: Seat, thread: str) ->
         if isinstance(outcome, BudgetExhausted):
             raise OutOfBudgetError(outcome.what)
         return []
-    items = _read(docket, outcome.text)
+    items = _read(docket, outcome.text, mine)
     answer: dict[str, Any] = {"to": (PROCEDURE,), "of": key, "key": f"{thread}/end", **talk}
     if not items:
         yield Post(seat.agent, outcome.text[:2000] or "No evidence.", act="refuse", **answer)
@@ -77,11 +78,11 @@ def _ask(docket: Docket, one: Weighed, claim: Claim, seat: Seat, thread: str) ->
     return items
 
 
-def _sources(docket: Docket) -> list[str]:
+def _sources(docket: Docket, mine: Sequence[str] | None) -> list[str]:
     found = []
     for digest, pinned in sorted(docket.case.sources.items()):
         text = docket.sources[digest].text
-        if text is not None:
+        if text is not None and (mine is None or digest in mine):
             found.append(f"Source {_name(digest, pinned.name)}:\n{text[:_SHOWN]}")
     return found
 
@@ -90,15 +91,16 @@ def _name(digest: str, name: str) -> str:
     return name or digest[:12]
 
 
-def _read(docket: Docket, text: str) -> list[Evidence]:
-    """The evidence in a reply: sources of the case, by name or by the beginning of their digest."""
+def _read(docket: Docket, text: str, mine: Sequence[str] | None) -> list[Evidence]:
+    """The evidence in a reply: sources of the case that are its own, by name or by the beginning of their digest."""
+    own = {digest: one for digest, one in docket.case.sources.items() if mine is None or digest in mine}
     items: list[Evidence] = []
     given: Any = next(objects_in(text), {}).get("evidence")
     for one in given[:_MOST] if isinstance(given, list) else []:
         source, quote = (one.get("source"), one.get("quote")) if isinstance(one, Mapping) else (None, None)
         if not isinstance(source, str) or not isinstance(quote, str) or not quote.strip():
             continue
-        digest = next((d for d, p in docket.case.sources.items() if source in (p.name, d, d[:12]) and source), None)
+        digest = next((d for d, p in own.items() if source in (p.name, d, d[:12]) and source), None)
         if digest is not None:
             pinned = docket.case.sources[digest]
             items.append(Evidence(digest, (QuoteSelector(quote),), quote, media=pinned.media))

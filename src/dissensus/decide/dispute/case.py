@@ -165,6 +165,9 @@ class Case:
         asking: how a person is asked.
         after: the record that the case was looked at in before, if it is reopened; "" if this is the first look.
         cell: what the verifier's cell keeps from it, as the cell says; None if no program of others was run.
+        spot_check: whether the verifier looks at the sources even if nothing contradicts.
+        sources_of: for an author, the sources that it works from: it is shown these alone when it is asked for
+            evidence, and can cite no others. An author that is not named is shown all.
     """
 
     id: str
@@ -182,3 +185,5 @@ class Case:
     asking: Asking = Asking()
     after: str = ""
     cell: Mapping[str, Any] | None = None
+    spot_check: bool = False
+    sources_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

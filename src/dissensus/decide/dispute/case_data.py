@@ -47,6 +47,8 @@ def case_data(case: Case) -> dict[str, Any]:
         "asking": msgspec.to_builtins(case.asking),
         "after": case.after,
         "cell": None if case.cell is None else dict(case.cell),
+        "spot_check": case.spot_check,
+        "sources_of": {name: list(digests) for name, digests in sorted(case.sources_of.items())},
     }
 
 
@@ -78,6 +80,8 @@ def case_from(data: Mapping[str, Any]) -> Case:
                 asking=msgspec.convert(data.get("asking", {}), Asking),
                 after=str(data.get("after", "")),
                 cell=data.get("cell"),
+                spot_check=msgspec.convert(data.get("spot_check", False), bool),
+                sources_of=msgspec.convert(data.get("sources_of", {}), dict[str, tuple[str, ...]]),
             )
         )
     except (KeyError, msgspec.ValidationError) as problem:

@@ -37,6 +37,7 @@ from dissensus.script.seats import Seat
 
 RUNS_TOOLS: Final = "verifier"
 """The seat on whose behalf tools are run again, if the case names no verifier."""
+_SPOT_CHECK: Final = "It is one of those that are looked at although nothing contradicts: agreement is no approval."
 _MOST_TEXT: Final = 20_000
 
 
@@ -124,6 +125,10 @@ class _Course:
         if opened is not State.CONTESTED:
             yield from self._programs(docket)
             found = verdict.unopposed(docket, opened)
+            if found.state is State.CONSISTENT and self.case.spot_check and self.case.verifier:
+                yield self._note("spot-check", {"verifier": self.case.verifier, "why": _SPOT_CHECK})
+                yield from self._verifier(docket, manifest)
+                found = verdict.unopposed(docket, opened)
             if found.state is State.SETTLED:
                 yield from self._move(State.CONSISTENT, "")
             return found
