@@ -104,7 +104,7 @@ def _ask(election: Election, voter: Voter) -> Generator[Any, Any, tuple[Ballot, 
     )
     if not isinstance(outcome, Reply):
         return _failed(seat, outcome, key), None
-    first = _read(outcome, kind, asking.options, unit)
+    first = read_reply(outcome, kind, asking.options, unit)
     held = asking.schema is not None and first.by == "json"
     if first.status != "unreadable":
         return _given(seat, outcome.text, first, key, "schema" if held else "parser"), first
@@ -119,14 +119,14 @@ def _ask(election: Election, voter: Voter) -> Generator[Any, Any, tuple[Ballot, 
     )
     if not isinstance(repaired, Reply):
         return replace(_failed(seat, repaired, key), reply=outcome.text), None
-    second = _read(repaired, kind, asking.options, unit)
+    second = read_reply(repaired, kind, asking.options, unit)
     if second.status == "unreadable":
         blank = Ballot(agent=seat.agent, answer=None, reply=repaired.text, outcome=Invalid.kind, key=key)
         return replace(blank, reason=second.problem, read_by="repair"), None
     return _given(seat, repaired.text, replace(second, reason=second.reason or first.reason), key, "repair"), second
 
 
-def _read(reply: Reply, kind: str, options: Sequence[str], unit: str) -> Read:
+def read_reply(reply: Reply, kind: str, options: Sequence[str], unit: str) -> Read:
     """What a reply says. A cut one counts only if its answer stands without its last word: 1 may have been 12."""
     found = read(kind, reply.text, options=options, unit=unit)
     if reply.finish != "length" or found.status == "unreadable":
