@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dissensus.decide.dispute import jcs
 from dissensus.decide.dispute.amounts import amounts_in
 from dissensus.decide.dispute.bearing import Measures, Reading, read_bearing
-from dissensus.decide.dispute.evidence import CsvSelector, Evidence, QuoteSelector
+from dissensus.decide.dispute.evidence import CsvSelector, Evidence, LineSelector, QuoteSelector
 from dissensus.decide.dispute.faults import faults_in
 from dissensus.decide.dispute.invoices import wrong_total
 from dissensus.decide.dispute.places import surroundings
@@ -108,6 +108,16 @@ def test_a_quote_cut_out_of_a_number_says_nothing() -> None:
 )  # fmt: skip
 def test_a_source_has_to_be_about_the_subject(head: str, bears: str) -> None:
     assert reading("Pallets received: 10", "Pallets received: 10", head=head).bears == bears
+
+
+@pytest.mark.parametrize(("number", "bears"), [(2, "unclear"), (4, "yes")])
+def test_of_equal_lines_the_one_that_is_cited_is_read(number: int, bears: str) -> None:
+    text = "Order 4712\nPallets received: 10\nOrder 4711\nPallets received: 10\n"
+    source = Source(text.encode(), "text/plain")
+    evidence = Evidence(source.digest, (LineSelector(number, number),), "Pallets received: 10")
+    found = reopen(evidence, {source.digest: source})
+    assert found.result == "EXACT"
+    assert read_bearing(claim("A", 10), evidence, found, source, Measures()).bears == bears
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ _MOMENT: Final = re.compile(
 )
 _NAME: Final = re.compile(r"\S*[^\W\d_]\S*\d\S*|\S*\d\S*[-_/#]\S*\d\S*|\S*#\S*\d\S*")
 _WITH_UNIT: Final = re.compile(r"[€$£¥]?\d[\d.,]*(?:%|€|\$|£|¥|([^\W\d_]{1,8}))?")
-_NAMED: Final = _set(
+NAMED: Final = _set(
     "order no nr number note invoice delivery ticket booking line page row item position pos ref id document article"
     " customer supplier shipment lot batch bestellung rechnung lieferschein ordine bolla fattura commande facture"
 )
@@ -162,7 +162,7 @@ def _is_name(text: str, start: int, unit: str) -> bool:
     word = normal(before[1])
     if unit and (unit in UNITS or stem(unit) in UNITS):
         return False
-    return word in _STRICTLY if ":" in before[2] or "=" in before[2] else word in _NAMED
+    return word in _STRICTLY if ":" in before[2] or "=" in before[2] else word in NAMED
 
 
 def _unit(text: str, start: int, end: int) -> str:

@@ -146,7 +146,7 @@ def row_value(claim: Claim, row: Row, measures: Measures) -> Reading:
             return Reading("no", f"The field {name!r} holds no number.", "nothing")
         return Reading("unclear", f"The field {name!r} holds no single number.")
     amount = amounts.found[0]
-    return _single(claim, amount, amount.unit or _unit_of(row, name, measures), measures, f"{name}: {text}")
+    return _single(claim, amount, amount.unit or unit_of(row, name, measures), measures, f"{name}: {text}")
 
 
 def value_column(claim: Claim, row: Row) -> str | None:
@@ -174,7 +174,7 @@ def _better(claim: Claim, row: Row) -> str | None:
     return next((name for name in row.fields if name != row.chosen and wanted <= words_of(name)), None)
 
 
-def _unit_of(row: Row, name: str, measures: Measures) -> str:
+def unit_of(row: Row, name: str, measures: Measures) -> str:
     """The unit of a field: of a column of units, or a word in the field's own name."""
     for column, text in row.fields.items():
         if words_of(column) & _UNIT_COLUMNS and column != name:
@@ -277,7 +277,7 @@ def _plain_value(claim: Claim, text: str) -> bool | None:
     if value.type == "boolean":
         return (written in _TRUE) == value.value if written in _TRUE | _FALSE else None
     if value.type == "date" and isinstance(value.value, date):
-        found = _dates(text)
+        found = dates_in(text)
         return value.value in found if len(found) == 1 else None
     if value.type in ("enum", "string"):
         return written == normal(str(value.value)).strip()
@@ -291,7 +291,7 @@ def _words(claim: Claim, around: Surroundings) -> Reading:
     if value is None or value.type == "boolean":
         return nothing
     if value.type == "date":
-        found = _dates(around.text)
+        found = dates_in(around.text)
         if len(found) == 1 and not line.negated:
             return _cell(claim, around.text)
         return nothing if not found else Reading("unclear", "Several days stand there.")
@@ -305,7 +305,8 @@ def _words(claim: Claim, around: Surroundings) -> Reading:
     return Reading("yes", f"It says so: {around.text.strip()[:80]}.", "", None, around.text.strip()[:80])
 
 
-def _dates(text: str) -> set[date]:
+def dates_in(text: str) -> set[date]:
+    """The days that a text names, with year, month and day."""
     found: set[date] = set()
     for each in re.finditer(r"\b\d{4}-\d{2}-\d{2}\b", text):
         try:

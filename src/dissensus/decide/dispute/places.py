@@ -53,12 +53,14 @@ class Surroundings:
         line: the whole line or lines that hold it; ``text`` where the source has none.
         at: where ``text`` begins in ``line``.
         rows: the rows or the object that it is part of; empty for running text.
+        start: where ``line`` begins in the source's text; None if that is not known.
     """
 
     text: str
     line: str
     at: int = 0
     rows: tuple[Row, ...] = field(default=())
+    start: int | None = None
 
 
 def is_table(source: Source) -> bool:
@@ -94,7 +96,7 @@ def surroundings(evidence: Evidence, reopened: Reopened, source: Source) -> Surr
     end = whole.find("\n", span[1])
     line = whole[start : end if end >= 0 else len(whole)].rstrip("\r")
     if not is_table(source):
-        return Surroundings(text, line, span[0] - start)
+        return Surroundings(text, line, span[0] - start, start=start)
     rows = source.cells(dialect_of(source))
     touched = [n for n, cells in enumerate(rows, 1) if n > 1 and cells[0].start < span[1] and cells[-1].end > span[0]]
     return Surroundings(text, line, span[0] - start, tuple(_row(rows, n, _touched(rows[n - 1], span)) for n in touched))

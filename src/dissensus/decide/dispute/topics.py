@@ -72,7 +72,7 @@ def names_subject(claim: Claim, around: Surroundings, row: Row | None, source: S
     if everywhere != "yes":
         return "no" if others and subject.ids else "silent"
     if others and row is None:  # the document is about several things: which of them was named last before this?
-        at = whole.find(around.line)
+        at = whole.find(around.line) if around.start is None else around.start
         return "yes" if _last_named_is_own(subject, whole[: max(at, 0)]) else "silent"
     return "yes" if row is None or not others else "silent"
 
@@ -105,13 +105,13 @@ def _in_whole(subject: Subject, text: str) -> tuple[Told, bool]:
 
 
 def _all_named(subject: Subject, text: str) -> list[str]:
-    """What :func:`_named` finds in the lines of a text that hold the subject's noun at all."""
+    """What :func:`named_in` finds in the lines of a text that hold the subject's noun at all."""
     lines = (line for line in text.splitlines() if any(word in line.casefold() for word in subject.words))
-    return [each for line in lines for each in _named(subject, normal(line))]
+    return [each for line in lines for each in named_in(subject, normal(line))]
 
 
-def _named(subject: Subject, text: str) -> list[str]:
-    """Identifiers that stand after the subject's noun: ``order 4712``, ``order no. 4712``."""
+def named_in(subject: Subject, text: str) -> list[str]:
+    """Identifiers that stand after the subject's noun in a text after N: ``order 4712``, ``order no. 4712``."""
     if not subject.words:
         return []
     nouns = "|".join(re.escape(word) for word in sorted(subject.words))
@@ -165,10 +165,15 @@ def families(words: frozenset[str]) -> frozenset[str]:
 
 def in_period(claim: Claim, row: Row) -> Told:
     """Whether a row's time lies in what the claim is about; of an instant, before it or at it."""
-    times = [time for name, value in row.fields.items() if (time := _time(name, value)) is not None]
+    times = times_of(row)
     if len(times) != 1 or claim.as_of is None:
         return "silent"
     return "yes" if belongs(claim.as_of, times[0]) else "no"
+
+
+def times_of(row: Row) -> list[AsOf]:
+    """The times that a row's fields hold of what happened, not of when it was due or printed."""
+    return [time for name, value in row.fields.items() if (time := _time(name, value)) is not None]
 
 
 def belongs(as_of: AsOf, time: AsOf) -> bool:
