@@ -246,7 +246,7 @@ def test_files_that_are_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (folder / "case.yaml").write_bytes(b"\x00\xff\xfe binary")
     assert isinstance(fails("case.yaml"), SpecError)
     (folder / "case.yaml").write_text(CASE)
-    monkeypatch.setattr("dissensus.interop.case_file.pin", lambda path, store: evidence_files.pin(path, store, most=20))
+    monkeypatch.setattr("dissensus.interop.case_sources.pin", lambda path, store: evidence_files.pin(path, store, most=20))
     error = fails("case.yaml")
     assert isinstance(error, SpecError)
     assert (error.line, "larger than" in error.message) == (4, True)

@@ -31,8 +31,6 @@ have a ``sha256``: then the copy with that digest is meant, whatever has become 
 
 from __future__ import annotations
 
-import base64
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -40,29 +38,22 @@ from typing import Any, Final
 
 from dissensus.agents.budget import Limits
 from dissensus.agents.panel import Panel
-from dissensus.decide.dispute.case import Case, PackSize, Pinned, Report
+from dissensus.decide.dispute.case import Case, Report
 from dissensus.decide.dispute.case_data import checked
 from dissensus.decide.dispute.claims import Claim
-from dissensus.decide.dispute.evidence import CsvSelector, Evidence
-from dissensus.decide.dispute.parsing import Line, Wrong, claim_from, evidence_from, exact_json
+from dissensus.decide.dispute.evidence import Evidence
+from dissensus.decide.dispute.parsing import Line, Wrong, claim_from, exact_json
 from dissensus.decide.dispute.reopening import LiveCopy
-from dissensus.decide.dispute.sources import Source
-from dissensus.decide.dispute.values import NotRead, decimal_of, value_of
 from dissensus.errors import SpecError
-from dissensus.interop.case_fields import Fields
-from dissensus.interop.evidence_files import Folders, LiveFiles, pin, read_bytes
-from dissensus.interop.evidence_files import Pinned as File
+from dissensus.interop.case_sources import Sources
+from dissensus.interop.evidence_files import LiveFiles, read_bytes
 from dissensus.specfile import Place, read_spec
 
 WHAT: Final = "case file"
-MOST_BYTES: Final = 120_000_000
-"""Bytes of all sources of a case together: its record holds them."""
 _KEYS: Final = (
     "case", "title", "sources", "claims", "units", "precedence", "panel", "verifier", "turns", "rounds", "calls",
     "budget", "person",
 )  # fmt: skip
-_SOURCE_KEYS: Final = ("file", "sha256", "kind", "media", "name", "table")
-_DIGEST: Final = re.compile("[0-9a-fA-F]{64}")
 _ASIDES: Final = ("confidence", "scratchpad")
 
 
@@ -99,9 +90,7 @@ def read_case(path: Path, store: Path | None = None) -> CaseFile:
 
 
 @dataclass(slots=True)
-class _Reading(Fields):
-    files: dict[str, File] = field(default_factory=dict)
-    told: dict[str, dict[str, Any]] = field(default_factory=dict)
+class _Reading(Sources):
     reports: list[Report] = field(default_factory=list)
 
     def read(self) -> CaseFile:
@@ -140,51 +129,6 @@ class _Reading(Fields):
             return CaseFile(Path(self.spec.path), checked(case), panel, budget)
         except SpecError as error:
             raise self.spec.wrong(("claims",), error.message, next_step=error.next_step) from None
-
-    # --- sources
-
-    def source(self, label: str, given: Any) -> None:
-        place = ("sources", label)
-        told = {"file": given} if isinstance(given, str) else given
-        if not isinstance(told, Mapping):
-            raise self.spec.wrong(place, "A source is a file, or a mapping with `file`.", next_step="Name its file.")
-        self.known(told, place, _SOURCE_KEYS, "a source")
-        if not isinstance(told.get("file"), str):
-            raise self.spec.wrong(place, "The source names no file.", next_step="Add `file`.")
-        try:
-            file = pin(self.folder / told["file"], self.store)
-        except SpecError as error:
-            raise self.spec.wrong((*place, "file"), error.message, next_step=error.next_step) from None
-        captured = told.get("sha256", file.digest)
-        if not isinstance(captured, str) or not _DIGEST.fullmatch(captured):
-            raise self.spec.wrong(
-                (*place, "sha256"),
-                "`sha256` has to be 64 hexadecimal digits.",
-                next_step="Take it from `evidence pin`.",
-            )
-        self.files[label] = replace(file, digest=captured.lower())  # the file may have changed since it was captured
-        table = self.table(told.get("table"), place)
-        self.told[self.files[label].digest] = {**told, "label": label, "table": table}
-
-    def pinned(self, items: list[Evidence]) -> dict[str, Pinned]:
-        """The bytes that are cited, and those that are named; what is nowhere is left out, which reopening says."""
-        folders = Folders((self.store, *(file.stored for file in self.files.values()), self.folder))
-        found: dict[str, Pinned] = {}
-        size = 0
-        for digest in sorted({item.digest for item in items} | {file.digest for file in self.files.values()}):
-            source = folders(digest)
-            if source is None:
-                continue
-            size += len(source.data)
-            if size > MOST_BYTES:
-                raise self.spec.wrong(
-                    ("sources",), f"The sources are larger than {MOST_BYTES // 1_000_000} MB together.",
-                    next_step="Take out the parts that matter, and cite those.",
-                )  # fmt: skip
-            named = next((file.media for file in self.files.values() if file.digest == digest), "")
-            cited = next((item.media for item in items if item.digest == digest and item.media), "")
-            found[digest] = _pinned(source, self.told.get(digest, {}), named or cited or source.media)
-        return found
 
     def live(self, items: list[Evidence]) -> dict[str, str]:
         look = LiveFiles(self.folder)
@@ -241,82 +185,3 @@ class _Reading(Fields):
         if asides:
             self.reports.append(Report(claim=claim.id, **asides))
         return claim
-
-    def evidence(self, given: Any, at: Wrong, place: Place) -> Any:
-        """Evidence with the digest, the media type and the file of the source that it names."""
-        if not isinstance(given, Mapping) or "source" not in given:
-            return given
-        label = given["source"]
-        if not isinstance(label, str) or label not in self.files:
-            known = ", ".join(self.files) or "none"
-            raise at.wrong((*place, "source"), f"The case has no source {label!r}.", next_step=f"There are: {known}.")
-        if "digest" in given:
-            raise at.wrong((*place, "source"), "Evidence names a source or a digest, not both.", next_step="Drop one.")
-        file = self.files[label]
-        rest = {key: value for key, value in given.items() if key != "source"}
-        media = self.told[file.digest].get("media") or file.media
-        return {"digest": file.digest, "media": media, "live_ref": self.told[file.digest]["file"], **rest}
-
-    def with_dialect(self, item: Evidence) -> Evidence:
-        """The item, its csv selectors with the dialect of the file, where they declare none."""
-        file = next((file for file in self.files.values() if file.digest == item.digest), None)
-        if file is None or file.dialect is None:
-            return item
-        dialect, plain = file.dialect, CsvSelector(1).dialect
-        selectors = tuple(
-            replace(one, dialect=dialect) if isinstance(one, CsvSelector) and one.dialect == plain else one
-            for one in item.selectors
-        )
-        return replace(item, selectors=selectors)
-
-    # --- the rest
-
-    def pack_size(self, given: Any, number: int) -> PackSize:
-        place: Place = ("units", number)
-        known = ("unit", "factor", "of", "subject", "evidence")
-        if not isinstance(given, Mapping):
-            raise self.spec.wrong(place, "A conversion has to be a mapping.", next_step=f"Its keys are {known}.")
-        self.known(given, place, known, "a conversion")
-        items = given.get("evidence")
-        if not isinstance(items, list) or not items:
-            raise self.spec.wrong(
-                place, "A conversion needs evidence that says so.", next_step="Add `evidence`: where it stands."
-            )
-        try:
-            factor = decimal_of(value_of(given.get("factor"), "decimal").written)
-        except NotRead as error:
-            raise self.spec.wrong((*place, "factor"), f"`factor` {error}.", next_step="Write it like 48.") from None
-        if factor <= 0:
-            raise self.spec.wrong((*place, "factor"), "`factor` is not above zero.", next_step="Write it like 48.")
-        texts = {key: given.get(key) for key in ("unit", "of")}
-        for key, text in texts.items():
-            if not isinstance(text, str) or not text.strip():
-                raise self.spec.wrong((*place, key), f"`{key}` has to be a text.", next_step="Name a unit.")
-        wheres = [(*place, "evidence", n) for n in range(len(items))]
-        read = (
-            evidence_from(self.evidence(one, self.spec, where), self.spec, where)
-            for one, where in zip(items, wheres, strict=True)
-        )
-        subject = given.get("subject")
-        return PackSize(
-            unit=str(texts["unit"]), factor=factor, of=str(texts["of"]), evidence=tuple(map(self.with_dialect, read)),
-            subject=None if subject is None else str(subject),
-        )  # fmt: skip
-
-
-def _pinned(source: Source, told: Mapping[str, Any], media: str) -> Pinned:
-    text: str | None = None
-    if not source.paged:
-        try:
-            text = source.data.decode()
-        except UnicodeDecodeError:
-            text = None
-    return Pinned(
-        text=text,
-        base64=None if text is not None else base64.b64encode(source.data).decode(),
-        pages=tuple(source.pages) if source.paged else None,
-        media=str(told.get("media") or ("text/csv" if told.get("table") and media == "text/plain" else media)),
-        name=str(told.get("name") or told.get("label") or ""),
-        kind=str(told.get("kind") or ""),
-        table=told.get("table"),
-    )
