@@ -44,6 +44,7 @@ _STATUS = {
     Status.FAILED: "failed: no ballot came that could be counted",
     Status.CONSISTENT: "consistent: nothing contradicts; that verifies no claim",
     Status.INCOMPLETE: "incomplete: reports were returned to their authors",
+    Status.REPORTED: "reported: that decides nothing",
 }
 _COLOURS = {Status.DECIDED: "green", Status.FAILED: "red", Status.OPEN_BUDGET: "red"}
 _PLAIN = str.maketrans({"█": "#", "·": ".", "–": "-", "—": "-", "…": "...", "“": '"', "”": '"', "’": "'", "×": "x"})
@@ -53,7 +54,7 @@ def exit_code(decision: Decision) -> int:
     """0 decided; 1 ran and something was found (no answer, or a check rejects it); 3 failed or not finished."""
     if decision.status in (Status.FAILED, Status.OPEN_BUDGET, Status.WAITING):
         return FAILED
-    if decision.status is Status.CONSISTENT:
+    if decision.status in (Status.CONSISTENT, Status.REPORTED):
         return 0
     rejected = any(check.verdict == "rejected" and check.answer == decision.answer for check in decision.checks)
     return FOUND if decision.status is not Status.DECIDED or rejected else 0

@@ -20,6 +20,9 @@ from dissensus.decide.round_robin import round_robin
 from dissensus.decide.round_robin_result import RoundRobin
 from dissensus.decide.round_robin_settings import RoundRobinSettings
 from dissensus.decide.settings import VoteSettings
+from dissensus.decide.swarm.reported import Reported
+from dissensus.decide.swarm.reports import report
+from dissensus.decide.swarm.work import Share
 from dissensus.decide.vote import vote
 from dissensus.errors import SpecError
 from dissensus.script.decisions import Decision
@@ -96,9 +99,21 @@ def _dispute(data: Mapping[str, Any], seats: Sequence[Seat], seed: int) -> Scrip
     return dispute(case_from(data["case"]), seats, seed)
 
 
+def settings_of_report(share: Share) -> dict[str, Any]:
+    """What the reading of a share is built from, as JSON data: ``{"task": …, "share": …}``."""
+    return {"task": share.task or share.party, "share": share.to_data()}
+
+
+def _report(data: Mapping[str, Any], seats: Sequence[Seat], seed: int) -> Script:
+    if not isinstance(data.get("share"), Mapping):
+        raise SpecError("The settings hold no share that can be read.")
+    return report(Share.from_data(data["share"]), seats, seed)
+
+
 PROCEDURES: dict[str, Procedure] = {
     "contract": Procedure("contract", "1", _contract, Contract),
     "dispute": Procedure("dispute", "1", _dispute, Settlement),
+    "report": Procedure("report", "1", _report, Reported),
     "round-robin": Procedure("round-robin", "2", _round_robin, RoundRobin),
     "vote": Procedure("vote", "1", _vote),
     **{name: Procedure(name, "2", one.build, Defended) for name, one in DEFENCES.items()},

@@ -13,6 +13,7 @@ _DECIDING: Final = (
     ("answers", ".py"),
     ("decide", ".py"),
     ("decide/dispute", ".py"),
+    ("decide/swarm", ".py"),
     ("decide/verifiers", ".py"),
     ("measure", ".py"),
     ("say", ".py"),

@@ -26,6 +26,8 @@ class Status(StrEnum):
     """of a dispute: nothing contradicts, which settles nothing"""
     INCOMPLETE = "incomplete"
     """of a dispute: a report went back to its author"""
+    REPORTED = "reported"
+    """of a share: its items were read, which decides nothing"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +106,8 @@ class Decision:
         cost: calls, tokens, seconds, money.
         record: where the record lies ("" if it was kept in memory).
         rule: the rule that was stated before the vote.
+        stopped: why less was done than could have been: ``budget: calls`` (or ``tokens``, ``seconds``, ``money``): a
+            limit kept at least one call from being made; ``no-progress``: a round brought nothing new; "" otherwise.
     """
 
     question: str
@@ -120,6 +124,7 @@ class Decision:
     cost: Cost = Cost()
     record: str = ""
     rule: str = ""
+    stopped: str = ""
 
     def to_data(self) -> dict[str, Any]:
         """JSON-ready data, as ``dissensus decide --json`` prints it."""

@@ -1,0 +1,149 @@
+"""What an agent or a program answers with about one item: the form that is asked for, and how an answer is read.
+
+::
+
+    {"claims": [{"attribute": "pallets received", "value": 9, "evidence": [{"source": "log.csv", "quote": "B1,9"}]}]}
+    {"none": "the sources do not name the item"}
+
+An agent's answer is read tolerantly: prose around it, a claim without the list, a list that breaks off. A program's
+output is one such document, or lines of one claim each, and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dissensus.decide.dispute.parsing import exact_json
+from dissensus.decide.swarm.work import Wanted
+from dissensus.script.actions import objects_in
+
+LONGEST: Final = 200_000
+"""Most characters of an answer that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """An answer, as data that nobody has looked at yet.
+
+    Args:
+        claims: what it claims.
+        none: why it claims nothing; "" if it claims something.
+        besides: what else stands in it: other keys, and the words around it. It weighs nothing.
+        problem: why it is no answer; "" if it is one.
+    """
+
+    claims: tuple[Any, ...] = ()
+    none: str = ""
+    besides: str = ""
+    problem: str = ""
+
+
+def answer_schema(wanted: Sequence[Wanted], labels: Sequence[str]) -> dict[str, object]:
+    """JSON schema of an answer, for models that can be held to one: what is wanted, and sources that are shown."""
+    text: dict[str, object] = {"type": "string"}
+    numbers = all(one.unit for one in wanted)
+    cited = _closed({"source": {"enum": list(labels)} if labels else text, "quote": text})
+    claim: dict[str, object] = {
+        "attribute": {"enum": [one.attribute for one in wanted]},
+        "evidence": {"type": "array", "minItems": 1, "items": cited},
+        "value": {"type": "number"} if numbers else {"type": ["number", "string"]},
+    }
+    if not all(one.as_of for one in wanted):
+        claim["as_of"] = text
+    claims: dict[str, object] = {"type": "array", "minItems": 1, "items": _closed(claim)}
+    return {"anyOf": [_closed({"claims": claims}), _closed({"none": text})]}
+
+
+def _closed(properties: dict[str, object]) -> dict[str, object]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def document_in(text: str) -> Document:
+    """The answer in an agent's message. Total: what holds none has a ``problem``."""
+    read = text[:LONGEST]
+    found = list(objects_in(read))
+    chosen = next((one for one in found if "claims" in one or "none" in one), None)
+    if chosen is not None:
+        document = _document(chosen)
+    elif bare := tuple(one for one in found if "value" in one):
+        document = Document(bare)
+    elif "{" in read:
+        document = Document(problem="There is no JSON object with `claims` or `none` in it that can be read.")
+    else:
+        document = Document(problem="There is no JSON object in it.")
+    return Document(document.claims, document.none, _besides(document.besides, read), document.problem)
+
+
+def document_of(output: str) -> Document:
+    """The answer in a program's output. Total: what is none has a ``problem``."""
+    try:
+        return _of_program(exact_json(output))
+    except RecursionError:
+        return Document(problem="Its output is nested too deep.")
+    except ValueError as problem:
+        lines = [line for line in output.splitlines() if line.strip()]
+        if len(lines) < 2:
+            return Document(problem=f"Its output is no JSON: {_brief(problem)}.")
+    claims: list[Any] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            claims.append(exact_json(line))
+        except RecursionError:
+            return Document(problem=f"Line {number} of its output is nested too deep.")
+        except ValueError as problem:
+            return Document(problem=f"Line {number} of its output is no JSON: {_brief(problem)}.")
+    return Document(tuple(claims))
+
+
+def _of_program(data: Any) -> Document:
+    if isinstance(data, list):
+        return Document(tuple(data))
+    if not isinstance(data, Mapping):
+        return Document(problem="Its output is neither an object nor a list.")
+    if "claims" not in data and "none" not in data:
+        return Document((data,))
+    return _document(data)
+
+
+def _document(data: Mapping[str, Any]) -> Document:
+    claims, none = data.get("claims"), data.get("none")
+    rest = {key: value for key, value in data.items() if key not in ("claims", "none")}
+    besides = in_words(rest) if rest else ""
+    if isinstance(claims, Mapping):
+        claims = [claims]
+    if isinstance(claims, list) and claims:
+        return Document(tuple(claims), besides=besides)
+    if claims is not None and not isinstance(claims, list):
+        return Document(besides=besides, problem="`claims` is no list.")
+    if none is None and claims is None:
+        return Document(besides=besides, problem="`none` does not say why.")
+    why = none if isinstance(none, str) and none.strip() else "It reports nothing and does not say why."
+    return Document(none=why, besides=besides)
+
+
+def _besides(keys: str, text: str) -> str:
+    """Other keys of the document, and the words before and after it."""
+    first, last = text.find("{"), text.rfind("}")
+    if first < 0 or last < first:
+        return text.strip()
+    words = f"{text[:first].rstrip('[ ')} {text[last + 1 :].lstrip('] ')}"
+    plain = " ".join(words.replace("```json", " ").replace("```", " ").split())
+    return " ".join(part for part in (keys, plain) if part)
+
+
+def in_words(data: Any, most: int = LONGEST) -> str:
+    """Data from outside as one text: a text as it is, anything else as JSON; at most ``most`` characters of it."""
+    if isinstance(data, str):
+        return str(data) if len(data) <= most else f"{data[:most]} … (cut)"
+    try:
+        text = json.dumps(data, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):
+        text = "(nested too deep to be shown)"
+    return text if len(text) <= most else f"{text[:most]} … (cut)"
+
+
+def _brief(problem: ValueError) -> str:
+    return str(problem)[:100].rstrip(".")
