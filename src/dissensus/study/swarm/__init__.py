@@ -1,1 +1,1 @@
-"""A batch of items reported by parties, met in cases, spot-checked and tried with planted faults. Start at ``batch.py``."""
+"""A batch that parties report on: cases, spot checks, planted faults. Start at ``batch.py``, then ``running.py``."""

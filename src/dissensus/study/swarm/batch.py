@@ -22,7 +22,7 @@ from dissensus.errors import SpecError
 
 By = Literal["agent", "tool", "tables"]
 KINDS: Final = ("forged-quote", "wrong-value", "other-item", "edited-source", "agreed-lie", "no-evidence")
-"""Faults that can be planted; :mod:`dissensus.decide.swarm.plants` says what each changes."""
+"""Faults that can be planted; :mod:`dissensus.study.swarm.planting` says what each changes."""
 MOST_ITEMS: Final = 20_000
 
 
@@ -87,6 +87,7 @@ class Swarm:
         panel: agents, tools and the verifier; None if every party is read by the built-in reader.
         budget: the most that the whole swarm may take, however many records it has.
         pack_sizes, precedence: as in a case.
+        shared: sources that ``pack_sizes`` cite; they are in every case.
         verifier: the agent that is asked which source is wrong; "" asks none.
         turns, rounds, asking: as in a case.
         repairs: how often an agent is told what could not be read in its reply.
@@ -104,6 +105,7 @@ class Swarm:
     panel: Panel | None = None
     budget: Limits = field(default_factory=Limits)
     pack_sizes: tuple[PackSize, ...] = ()
+    shared: Mapping[str, Pinned] = field(default_factory=dict)
     precedence: Precedence | None = None
     verifier: str = ""
     turns: int = 6
