@@ -100,7 +100,7 @@ def document_of(output: str) -> Document:
 
 def _of_program(data: Any) -> Document:
     if isinstance(data, list):
-        return Document(tuple(data))
+        return _document({"claims": data})
     if not isinstance(data, Mapping):
         return Document(problem="Its output is neither an object nor a list.")
     if "claims" not in data and "none" not in data:

@@ -38,6 +38,8 @@ _MOST_VALUE: Final = 500
 _MOST_WORDS: Final = 2000
 _MOST_NAME: Final = 100
 _PLAIN: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_GROUPED: Final = re.compile(r"-?[1-9][0-9]{0,2}\.[0-9]{3}")
+"""A number that, as a text, may be a thousand as well."""
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NOTHING: Final = frozenset(["", "…", "...", "null", "none", "unknown", "n/a", "?"])
 _UNITS: Final = Measures().names
@@ -179,45 +181,44 @@ def _same_subject(raw: Mapping[str, Any], item: str, about: Mapping[str, str]) -
 
 
 def _value(raw: Mapping[str, Any], wanted_unit: str) -> tuple[Value, str]:
-    """The value, and its unit. Where a unit is wanted, only a number will do."""
-    data, unit = raw.get("value"), _unit(raw, wanted_unit)
+    """The value, and its unit. Where a unit is wanted, only a number will do; only numbers have units."""
+    data, unit = raw.get("value"), _unit(raw, wanted_unit) or wanted_unit
+    data = _bounded(data)
     kind = raw.get("value_type")
-    if isinstance(data, str) and not isinstance(data, Written):
-        data = str(data).strip()
-        if data.casefold() in _NOTHING:
-            raise NotRead("has no value")
-        if len(data) > _MOST_VALUE:
-            raise NotRead(f"has a value of {len(data)} characters; at most {_MOST_VALUE} are read")
-    if isinstance(data, list) and len(in_words(data)) > _MOST_VALUE:
-        raise NotRead(f"has a list as its value that is longer than {_MOST_VALUE} characters")
-    if isinstance(data, list) and not wanted_unit:
-        data = [one if isinstance(one, str | int | float) else in_words(one) for one in data]
-    if data is None or isinstance(data, Mapping):
-        raise NotRead("has no value" if data is None else "has an object as its value")
+    written = isinstance(data, str) and not isinstance(data, Written)
     try:
-        value = _typed(data, kind if kind in VALUE_TYPES else None, unit or wanted_unit)
-        if value is not None and (value.number is not None or not wanted_unit):
-            return value, (unit or wanted_unit) if value.number is not None else ""
+        if not written:
+            value = value_of(data, kind if kind in VALUE_TYPES else None)
+        elif _PLAIN.fullmatch(data) and not _GROUPED.fullmatch(data) and kind not in ("string", "enum"):
+            value = value_of(data, "decimal" if "." in data else "integer")
+        elif wanted_unit:
+            return _in_words(data, _unit(raw, wanted_unit), wanted_unit)
+        else:
+            value = value_of(data, kind if kind in VALUE_TYPES else "date" if _DAY.fullmatch(data) else None)
     except NotRead as problem:
         raise NotRead(f"has a value that {problem}") from None
-    return _in_words(str(data), unit, wanted_unit)
+    if wanted_unit and value.number is None:
+        raise NotRead(f"has a value that is no number: {value.written[:_MOST_NAME]}")
+    return value, "" if value.number is None else unit
 
 
-def _typed(data: Any, kind: str | None, unit: str) -> Value | None:
-    """The value of ``data``; None if it is a text in which a number has to be looked for."""
-    if isinstance(data, str) and not isinstance(data, Written) and kind not in ("string", "enum", "set"):
-        if _PLAIN.fullmatch(data):
-            return value_of(data, "decimal" if "." in data else "integer")
-        if unit:
-            return None
-        return value_of(data, kind or ("date" if _DAY.fullmatch(data) else None))
-    return value_of(data, kind)
+def _bounded(data: Any) -> Any:
+    """The value as it stands in a reply, if it is one that is read."""
+    if data is None or (isinstance(data, str) and data.strip().casefold() in _NOTHING):
+        raise NotRead("has no value")
+    if isinstance(data, Mapping):
+        raise NotRead("has an object as its value")
+    if isinstance(data, str | list) and len(in_words(data)) > _MOST_VALUE:
+        raise NotRead(f"has a value of more than {_MOST_VALUE} characters")
+    if isinstance(data, list):
+        return [one if isinstance(one, str | int | float) else in_words(one) for one in data]
+    return data.strip() if isinstance(data, str) and not isinstance(data, Written) else data
 
 
 def _in_words(text: str, unit: str, wanted_unit: str) -> tuple[Value, str]:
     """The one number that stands in ``text``, with its unit: "9 pallets"."""
     amounts = amounts_in(text)
-    if len(amounts.found) != 1 or amounts.open or amounts.negated or amounts.found[0].others:
+    if len(amounts.found) != 1 or amounts.open or amounts.negated or amounts.found[0].others:  # 1.234 may be a thousand
         raise NotRead(f"has a value that is no number: {text[:_MOST_NAME]!r}")
     (amount,) = amounts.found
     written = plain_text(amount.value)
