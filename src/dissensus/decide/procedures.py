@@ -19,6 +19,9 @@ from dissensus.decide.finishing import Defended
 from dissensus.decide.round_robin import round_robin
 from dissensus.decide.round_robin_result import RoundRobin
 from dissensus.decide.round_robin_settings import RoundRobinSettings
+from dissensus.decide.self_check import self_check
+from dissensus.decide.self_check_result import SelfChecked
+from dissensus.decide.self_check_settings import SelfCheckSettings
 from dissensus.decide.settings import VoteSettings
 from dissensus.decide.swarm.reported import Reported
 from dissensus.decide.swarm.reports import report
@@ -110,11 +113,21 @@ def _report(data: Mapping[str, Any], seats: Sequence[Seat], seed: int) -> Script
     return report(Share.from_data(data["share"]), seats, seed)
 
 
+def settings_of_self_check(question: Question, settings: SelfCheckSettings) -> dict[str, Any]:
+    """What a self-check is built from, as JSON data: ``{"question": …, "self_check": …}``."""
+    return {"question": msgspec.to_builtins(question), "self_check": settings.to_data()}
+
+
+def _self_check(data: Mapping[str, Any], seats: Sequence[Seat], seed: int) -> Script:
+    return self_check(question_from(data), seats, SelfCheckSettings.from_data(data.get("self_check", {})), seed)
+
+
 PROCEDURES: dict[str, Procedure] = {
     "contract": Procedure("contract", "1", _contract, Contract),
     "dispute": Procedure("dispute", "1", _dispute, Settlement),
     "report": Procedure("report", "1", _report, Reported),
     "round-robin": Procedure("round-robin", "2", _round_robin, RoundRobin),
+    "self-check": Procedure("self-check", "1", _self_check, SelfChecked),
     "vote": Procedure("vote", "1", _vote),
     **{name: Procedure(name, "2", one.build, Defended) for name, one in DEFENCES.items()},
 }
