@@ -3,8 +3,10 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dissensus.agents.budget import Amounts, Budget, Exhausted, Lease, Limits
+from dissensus.agents.budget import Amounts, Budget, Exhausted, Lease, Limits, tighter
 from dissensus.script.outcomes import BudgetExhausted, Usage
 
 
@@ -145,19 +147,44 @@ def test_children_share_what_the_parent_has() -> None:
     assert (ada.held().calls, ben.held().calls, root.held().calls) == (1, 2, 3)
 
 
-def test_each_limit_warns_once_at_four_fifths() -> None:
+def test_each_limit_gives_notice_once_at_half_and_at_four_fifths() -> None:
     clock = Clock()
     root = Budget(Limits(tokens=2_000_000, seconds=10), clock=clock)
     child = Budget(Limits(tokens=20_000_000), root)
-    lease(child.reserve(tokens=1_599_999)).settle(used(1_599_999))
-    assert not root.warnings
+    lease(child.reserve(tokens=999_999)).settle(used(999_999))
+    assert not root.notices
+    lease(child.reserve(tokens=1)).settle(used(1))
+    half = "1000000 of 2000000 tokens in the budget of the run are used."
+    assert [str(one) for one in root.notices] == [half]
+    lease(child.reserve(tokens=599_999)).settle(used(599_999))
+    assert [str(one) for one in root.notices] == [half], "once"
     lease(child.reserve(tokens=1)).settle(used(1))
     lease(child.reserve(tokens=5)).settle(used(5))
-    warning = "1600000 of 2000000 tokens in the budget of the run are used."
-    assert list(root.warnings) == [warning]
-    clock.now += 8
-    assert list(root.warnings) == [warning, "8 of 10 seconds in the budget of the run are used."]
-    assert child.warnings == ()
+    steps = [("run", "tokens", 0.5), ("run", "tokens", 0.8)]
+    assert [one.step for one in root.notices] == steps
+    assert (root.notices[1].used, root.notices[1].limit) == (1_600_000, 2_000_000)
+    clock.now += 9
+    assert [one.step for one in root.notices] == [*steps, ("run", "seconds", 0.8)], "two steps at once: the higher one"
+    assert child.notices == ()
+
+
+def test_a_limit_of_nothing_gives_no_notice_but_refuses() -> None:
+    budget = Budget(Limits(calls=0, tokens=0))
+    assert refused(budget.reserve(tokens=0)) == "calls"
+    assert budget.notices == ()
+
+
+@given(
+    st.builds(Limits, calls=st.none() | st.integers(0, 9), tokens=st.none() | st.integers(0, 99)),
+    st.builds(Amounts, calls=st.none() | st.integers(0, 9), tokens=st.none() | st.integers(0, 99)),
+)
+def test_the_tighter_of_two_limits_admits_what_both_admit(limits: Limits, left: Amounts) -> None:
+    both = tighter(limits, left)
+    for what in ("calls", "tokens"):
+        for amount in range(100):
+            fits = [(limit is None or amount <= limit) for limit in (getattr(limits, what), getattr(left, what))]
+            assert (getattr(both, what) is None or amount <= getattr(both, what)) is all(fits)
+    assert (both.seconds, both.money) == (None, None)
 
 
 def test_calls_of_an_earlier_part_of_the_run_count() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dissensus.agents import registry
-from dissensus.agents.budget import Exhausted, Limits
+from dissensus.agents.budget import Budget, Exhausted, Limits
 from dissensus.agents.panel import (
     TEMPERATURES,
     ModelSpec,
@@ -165,11 +165,20 @@ async def test_a_back_end_that_knows_prices_is_told_them() -> None:
 
 async def test_the_budget_of_a_panel() -> None:
     now = [100.0]
-    panel = read("agents: {count: 1, model: 'sc:x'}\nbudget: {calls: 1, seconds: 1 min}")
-    budget = open_budget(panel, clock=lambda: now[0], elapsed_s=50)
+    text = "agents: {count: 2, model: 'sc:x', budget: {calls: 1}}\nbudget: {calls: 2, seconds: 1 min}"
+    panel = read(text)
+    assert panel_from_data(panel.to_data()) == panel
+    budget, of = open_budget(panel, clock=lambda: now[0], elapsed_s=50)
     assert budget.left().seconds == 10
+    of["ada"].reserve()
+    assert isinstance(of["ada"].reserve(), Exhausted), "its own is used up"
+    assert budget.left().calls == 1
+    of["ben"].reserve()
+    assert isinstance(budget.reserve(), Exhausted), "and what both have taken is the run's"
+    around = Budget(Limits(calls=1), name="study")
+    (budget, _), (other, _) = open_budget(panel, within=around), open_budget(panel, within=around)
     budget.reserve()
-    assert isinstance(budget.reserve(), Exhausted)
+    assert isinstance(other.reserve(), Exhausted), "two runs share what is above them"
 
 
 async def test_tools_are_opened_and_put_into_the_seats() -> None:

@@ -267,6 +267,9 @@ WRONG = [
     (f"agents: [{AGENT}]\nbudget:\n  tokns: 1\n", 3, 'Did you mean "tokens"?'),
     (f"agents: [{AGENT}]\nbudget:\n  money: 2\n", 3, 'nobody knows what the model "sc:x" costs'),
     (f"agents: [{AGENT}]\nbudget: 5\n", 2, '"budget" has to be a mapping'),
+    ("agents:\n- name: ada\n  model: 'sc:x'\n  budget:\n    calls: -1\n", 5, '"calls" has to be at least 0.'),
+    ("agents:\n- name: ada\n  model: 'sc:x'\n  budget:\n    seconds: 5\n", 5, 'no key "seconds" in the budget of an'),
+    ("agents:\n- name: ada\n  model: 'sc:x'\n  budget:\n    money: 5\n", 5, 'nobody knows what the model "sc:x" costs'),
 ]
 
 

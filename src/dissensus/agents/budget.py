@@ -1,7 +1,10 @@
 """Budgets: what a run may take, reserved before a call and settled after it.
 
-Budgets form a tree. A reservation has to fit into its own budget and into every one above it, so children share
-what their parent has. Limits are tokens, calls, wall-clock seconds and money; an absent limit binds nothing.
+Budgets form a tree: what several runs may take together, below it what one run may, below it what one agent may. A
+reservation has to fit into its own budget and into every one above it, so children share what their parent has, and
+what is held and what is spent never come to more than the limit anywhere. Limits are tokens, calls, seconds and money;
+an absent limit binds nothing. Seconds are those of work: a run that waits for a person has ended, and one that is
+taken up again is told what it had used before.
 
 Three rules keep the numbers honest:
 
@@ -23,12 +26,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypeVar
 
 from dissensus.script.outcomes import BudgetExhausted, Usage
 
-SOFT: Final = 0.8
-"""The share of a limit at which a budget warns, once."""
+_Number = TypeVar("_Number", int, float)
+
+STEPS: Final = (0.5, 0.8)
+"""The shares of a limit at which a budget gives notice, once each."""
 
 _UNIT: Final = 10**12
 """Money is summed in whole units of 1e-12, so that sums are exact and what is released comes back in full."""
@@ -66,6 +71,20 @@ class Amounts:
     money: float | None = None
 
 
+def tighter(limits: Limits, left: Amounts) -> Limits:
+    """``limits``, and no more of anything than what is ``left`` elsewhere."""
+
+    def least(limit: _Number | None, room: _Number | None) -> _Number | None:
+        return limit if room is None else room if limit is None else min(limit, room)
+
+    return Limits(
+        tokens=least(limits.tokens, left.tokens),
+        calls=least(limits.calls, left.calls),
+        seconds=least(limits.seconds, left.seconds),
+        money=least(limits.money, left.money),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Exhausted:
     """A reservation that was refused. ``what`` is the limit that it did not fit into; ``why`` is a plain sentence."""
@@ -76,6 +95,33 @@ class Exhausted:
     def outcome(self) -> BudgetExhausted:
         """The outcome that a script receives for the call that was not made."""
         return BudgetExhausted(what=self.what)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """That a share of a limit is used.
+
+    Args:
+        budget: name of the budget.
+        what: ``calls``, ``tokens``, ``money`` or ``seconds``.
+        share: which of :data:`STEPS`.
+        used: how much when it was seen.
+        limit: of how much.
+    """
+
+    budget: str
+    what: str
+    share: float
+    used: float
+    limit: float
+
+    def __str__(self) -> str:
+        return f"{self.used:.12g} of {self.limit:.12g} {self.what} in the budget of the {self.budget} are used."
+
+    @property
+    def step(self) -> tuple[str, str, float]:
+        """What tells it from all others of a run."""
+        return self.budget, self.what, self.share
 
 
 _Wanted = dict[str, int | None]
@@ -113,7 +159,8 @@ class _Node:
         self.name = name
         self.clock = clock
         self.began = clock() - elapsed_s
-        self.warned: dict[str, str] = {}
+        self.reached: dict[str, float] = {}
+        self.noticed: list[Notice] = []
         self.accounts = {
             "calls": _Account(limits.calls),
             "tokens": _Account(limits.tokens),
@@ -161,8 +208,12 @@ class _Node:
         used |= {"money": used["money"] / _UNIT, "seconds": self.seconds()}
         for what, amount in used.items():
             limit = getattr(self.limits, what)
-            if limit is not None and what not in self.warned and amount >= SOFT * limit:
-                self.warned[what] = f"{amount:.12g} of {limit:.12g} {what} in the budget of the {self.name} are used."
+            steps = [share for share in STEPS if limit and amount >= share * limit]
+            if steps and steps[-1] > self.reached.get(what, 0):
+                self.reached[what] = steps[-1]
+                self.noticed.append(
+                    Notice(budget=self.name, what=what, share=steps[-1], used=float(amount), limit=float(limit))
+                )
 
 
 class Lease:
@@ -206,7 +257,7 @@ class Budget:
     Args:
         limits: the most that may be taken.
         parent: a budget that this one is a part of.
-        name: stands in warnings and refusals.
+        name: stands in notices and refusals.
         clock: seconds, never backwards. The time limit counts from the moment at which the budget is made.
         elapsed_s: seconds that count as gone already, for a run that is taken up again.
     """
@@ -289,10 +340,13 @@ class Budget:
         )
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """One plain sentence for each limit here of which four fifths are used, in the order in which they came up."""
+    def notices(self) -> tuple[Notice, ...]:
+        """The steps of the limits here that are reached, in the order in which they came up; only ever gets longer.
+
+        A call that passes two steps at once gives notice of the higher one.
+        """
         self._node.notice()
-        return tuple(self._node.warned.values())
+        return tuple(self._node.noticed)
 
 
 def _units(money: float | None) -> int | None:

@@ -58,6 +58,7 @@ class SharedEntry(Entry):
     max_tokens: Annotated[int, Field(ge=1)] = 512
     max_steps: Annotated[int, Field(ge=1, le=1000)] = 8
     tools: list[Text] = []
+    budget: dict[str, Any] = {}
     persona: str = ""
     language: Line = ""
 
@@ -109,6 +110,14 @@ class BudgetEntry(Entry):
     tokens: Annotated[int, Field(ge=0)] | None = None
     calls: Annotated[int, Field(ge=0)] | None = None
     seconds: Span | None = None
+    money: Annotated[float, Field(ge=0)] | None = None
+
+
+class ShareEntry(Entry):
+    """The most that one agent may take of it. What limits its time is its deadline."""
+
+    tokens: Annotated[int, Field(ge=0)] | None = None
+    calls: Annotated[int, Field(ge=0)] | None = None
     money: Annotated[float, Field(ge=0)] | None = None
 
 

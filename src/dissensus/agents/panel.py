@@ -56,6 +56,7 @@ class Panel:
         model_of: name of each agent to the name of its model.
         tools: where tools come from, by name.
         budget: the most that a run may take.
+        budgets: the most that an agent may take of it, by name, where one has a limit of its own.
         currency: of prices, costs and the budget; "" if none is named.
         path: the file it was read from; "" if from none.
     """
@@ -65,6 +66,7 @@ class Panel:
     model_of: Mapping[str, str]
     tools: Mapping[str, ToolSource] = field(default_factory=dict)
     budget: Limits = field(default_factory=Limits)
+    budgets: Mapping[str, Limits] = field(default_factory=dict)
     currency: str = ""
     path: str = ""
 
@@ -204,9 +206,24 @@ def open_tools(panel: Panel) -> AbstractAsyncContextManager[Toolbox]:
     return open_toolbox(panel.tools, panel.folder)
 
 
-def open_budget(panel: Panel, *, clock: Callable[[], float] = time.monotonic, elapsed_s: float = 0.0) -> Budget:
-    """The panel's budget; its time runs from now. See :class:`dissensus.agents.budget.Budget`."""
-    return Budget(panel.budget, clock=clock, elapsed_s=elapsed_s)
+def open_budget(
+    panel: Panel,
+    *,
+    within: Budget | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    elapsed_s: float = 0.0,
+) -> tuple[Budget, dict[str, Budget]]:
+    """The budget of a run of the panel, and below it those of agents that have one; their time runs from now.
+
+    Args:
+        panel: the panel.
+        within: a budget that the run's is a part of.
+        clock: seconds, never backwards.
+        elapsed_s: seconds of work that the run has behind it.
+    """
+    run = Budget(panel.budget, within, clock=clock, elapsed_s=elapsed_s)
+    named = sorted(panel.budgets.items())
+    return run, {agent: Budget(limits, run, name=agent, clock=clock, elapsed_s=elapsed_s) for agent, limits in named}
 
 
 def with_capabilities(panel: Panel, models: Mapping[str, Model]) -> Panel:

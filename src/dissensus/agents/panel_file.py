@@ -12,7 +12,7 @@
         prices: {in: 0.1, out: 0.3, currency: EUR}   # money per million tokens
     agents:
       - {name: ada, model: local, temperature: 0.7, style: estimate, weight: 1, deadline: 30s, tools: [calculator]}
-      - {count: 4, model: local, styles: [exact, cases], temperatures: [0.5, 0.8]}
+      - {count: 4, model: local, styles: [exact, cases], temperatures: [0.5, 0.8], budget: {calls: 3}}   # each
     spares:
       - {name: zoe, model: big}
     tools:
@@ -38,6 +38,7 @@ from dissensus.agents.entries import (
     BudgetEntry,
     GroupEntry,
     PanelEntry,
+    ShareEntry,
     nearest,
     read_entry,
     undefined,
@@ -78,6 +79,7 @@ def panel_of(spec: Spec) -> Panel:
         model_of=seats.model_of,
         tools={name: source for name, source in tools.items() if name in whole.tools or name in seats.used},
         budget=_budget(spec, whole.budget, {name: models[name] for name in seats.model_of.values()}),
+        budgets=seats.budgets,
         currency=currency,
         path=spec.path,
     )
@@ -99,6 +101,7 @@ class _Seats:
         self.tool_specs = tool_specs
         self.seats: dict[str, Seat] = {}
         self.model_of: dict[str, str] = {}
+        self.budgets: dict[str, Limits] = {}
         self.used: set[str] = set()
         self._lines: dict[str, int] = {}
 
@@ -133,7 +136,7 @@ class _Seats:
         names = iter(group.names) if group.names is not None else _free_names(taken)
         shared = {
             name: getattr(group, name)
-            for name in ("weight", "deadline", "max_tokens", "max_steps", "tools", "persona", "language")
+            for name in ("weight", "deadline", "max_tokens", "max_steps", "tools", "budget", "persona", "language")
         }
         for at in range(group.count):
             agent = AgentEntry(
@@ -169,6 +172,9 @@ class _Seats:
             raise spec.wrong(styled, f'There is no reasoning style "{agent.style}".', next_step=hint)
         self._lines[name] = spec.line(named)
         self.model_of[name] = self._model(agent.model, modelled)
+        if agent.budget:
+            model = {self.model_of[name]: self.models[self.model_of[name]]}
+            self.budgets[name] = _share(spec, agent.budget, model, (*place, "budget"))
         self.seats[name] = Seat(
             agent=name,
             model=self.models[self.model_of[name]].reference,
@@ -218,15 +224,25 @@ def _free_names(taken: set[str]) -> Iterator[str]:
 
 def _budget(spec: Spec, data: Mapping[str, Any], models: Mapping[str, ModelSpec]) -> Limits:
     budget = read_entry(BudgetEntry, spec, data, ("budget",), "a budget")
-    if budget.money is not None:
-        for name, model in models.items():
-            if model.prices.tokens_in is None or model.prices.tokens_out is None:
-                raise spec.wrong(
-                    ("budget", "money"),
-                    f'The budget limits money, and nobody knows what the model "{name}" costs.',
-                    next_step="Add prices to the model ({in: 0, out: 0} if it is free), or limit tokens instead.",
-                )
+    _priced(spec, budget.money, models, ("budget",))
     return Limits(tokens=budget.tokens, calls=budget.calls, seconds=budget.seconds, money=budget.money)
+
+
+def _share(spec: Spec, data: Mapping[str, Any], models: Mapping[str, ModelSpec], place: Place) -> Limits:
+    share = read_entry(ShareEntry, spec, data, place, "the budget of an agent")
+    _priced(spec, share.money, models, place)
+    return Limits(tokens=share.tokens, calls=share.calls, money=share.money)
+
+
+def _priced(spec: Spec, money: float | None, models: Mapping[str, ModelSpec], place: Place) -> None:
+    """Refuse a limit on money where a model's prices are not known."""
+    for name, model in models.items() if money is not None else ():
+        if model.prices.tokens_in is None or model.prices.tokens_out is None:
+            raise spec.wrong(
+                (*place, "money"),
+                f'The budget limits money, and nobody knows what the model "{name}" costs.',
+                next_step="Add prices to the model ({in: 0, out: 0} if it is free), or limit tokens instead.",
+            )
 
 
 def _refuse_secrets(spec: Spec, data: Any, place: Place) -> None:

@@ -126,12 +126,13 @@ def _resumed(record: str, wait_s: float) -> Decision:
     """Resume a run; whoever hands in another answer may hold its record for a moment."""
     import anyio
 
+    from dissensus.cli.progress import tell_notice
     from dissensus.run.casting import resume_from
 
     until = time.monotonic() + wait_s
     while True:
         try:
-            return anyio.run(resume_from, record)
+            return anyio.run(lambda: resume_from(record, on_event=tell_notice))
         except StorageError:
             if time.monotonic() >= until:
                 raise

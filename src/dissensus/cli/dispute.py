@@ -13,6 +13,7 @@ from dissensus.cli.json_document import show_json
 from dissensus.errors import StorageError, UsageError
 
 if TYPE_CHECKING:
+    from dissensus.agents.budget import Budget
     from dissensus.decide.dispute.account import Account
     from dissensus.decide.dispute.case import Case
     from dissensus.interop.case_file import CaseFile
@@ -59,6 +60,7 @@ def dispute(*, case: Path, as_json: bool, **flags: Any) -> None:
     dissensus why case.yaml
     dissensus reopen case.yaml
     """  # noqa: D301 - click reads the control character
+    from dissensus.agents.budget import Budget
     from dissensus.decide.dispute.case_data import cases_in
     from dissensus.interop.case_file import read_case
 
@@ -69,7 +71,8 @@ def dispute(*, case: Path, as_json: bool, **flags: Any) -> None:
     cases = [_adjusted(one, flags, runs) for one in cases_in(file.case)]
     if len(cases) > 1 and flags["record"].suffix == ".db":
         raise UsageError(f"These are {len(cases)} cases.", next_step="Name a folder with --record.")
-    found = [_settled(one, file, flags) for one in cases]
+    together = Budget(file.budget, name="case file") if len(cases) > 1 else None
+    found = [_settled(one, file, flags, together) for one in cases]
     if as_json:
         documents = [account.document() for account in found]
         show_json(documents if len(documents) > 1 else documents[0])
@@ -130,10 +133,11 @@ def _before(case: Case, folder: Path) -> str:
     return path.name if changed else ""
 
 
-def _settled(case: Case, file: CaseFile, flags: Mapping[str, Any]) -> Account:
-    """Run one case; what came of it as its record tells."""
+def _settled(case: Case, file: CaseFile, flags: Mapping[str, Any], together: Budget | None) -> Account:
+    """Run one case; what came of it as its record tells. ``together`` is what all cases of a file may take."""
     import anyio
 
+    from dissensus.cli.progress import Progress
     from dissensus.cli.questions import new_path
     from dissensus.decide.dispute.account import account_of
     from dissensus.record.opening import open_record
@@ -142,10 +146,11 @@ def _settled(case: Case, file: CaseFile, flags: Mapping[str, Any]) -> Account:
     path = new_path(flags["record"], case.id)
 
     async def go() -> None:
-        await dispute_async(
-            case, panel=file.panel, budget=file.budget, require_cell=flags["require_cell"], seed=flags["seed"],
-            record=path,
-        )  # fmt: skip
+        with Progress(case.title or case.id) as progress:
+            await dispute_async(
+                case, panel=file.panel, budget=file.budget, within=together, require_cell=flags["require_cell"],
+                seed=flags["seed"], record=path, on_event=progress.on_event,
+            )  # fmt: skip
 
     try:
         anyio.run(go)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from dissensus.cli.readout import clean
+from dissensus.cli.readout import clean, say
 from dissensus.record.event import Event
 
 MOST_ROWS = 20
@@ -51,10 +51,12 @@ class Progress:
             self._live.stop()
 
     def on_event(self, event: Event) -> None:
-        """Take in one event of the run."""
+        """Take in one event of the run. What a budget gives notice of is said wherever stderr goes."""
         if self._live is None:
-            return
-        if event.kind == "ballot":
+            tell_notice(event)
+        elif event.kind == "budget-warning":
+            self._live.console.print(clean(str(event.body["text"])), markup=False, highlight=False)
+        elif event.kind == "ballot":
             answer = event.body.get("answer")
             self._rows[str(event.body["agent"])] = str(event.body["outcome"]) if answer is None else str(answer)
         elif event.kind in ("ask", "score") and "/repair/" in f"/{event.key}":
@@ -65,6 +67,8 @@ class Progress:
             self._begin(event.body)
         elif event.kind == "post" and event.body.get("protocol") is not None:
             self._rows |= _moved(event.body)
+        elif event.kind == "state":
+            self._rows["case"] = str(event.body["to"])
         elif event.kind == "remedy" and event.body.get("remedy") == "remind":
             self._rows[str(event.body["agent"])] = "reminded"
 
@@ -89,6 +93,12 @@ class Progress:
         whole.add_row(table)
         whole.add_row(Text(f"{time.monotonic() - self._begun:.0f} s", style="dim"))
         return whole
+
+
+def tell_notice(event: Event) -> None:
+    """Say on stderr what a budget gives notice of; nothing of any other event."""
+    if event.kind == "budget-warning":
+        say(clean(str(event.body["text"])), err=True)
 
 
 def _moved(post: Mapping[str, Any]) -> dict[str, str]:

@@ -253,7 +253,8 @@ def cost_line(decision: Decision) -> str:
     seconds = "time unknown" if cost.seconds is None else f"{cost.seconds:,.1f} s of calls, added up"
     money = "money unknown" if cost.money is None else f"money {cost.money:g}"
     calls = f"{cost.calls} call{'' if cost.calls == 1 else 's'}"
-    return f"{calls}, tokens: {tokens_in} in, {tokens_out} out, {seconds}, {money}"
+    stopped = f"; stopped by {decision.stopped}" if decision.stopped else ""
+    return f"{calls}, tokens: {tokens_in} in, {tokens_out} out, {seconds}, {money}{stopped}"
 
 
 def record_lines(path: str) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from dissensus.agents.budget import Budget
 from dissensus.agents.checks import check_from_spec
 from dissensus.agents.model import Model
 from dissensus.agents.panel import (
@@ -27,6 +28,7 @@ from dissensus.record.sqlite import open_record
 from dissensus.record.store import Store
 from dissensus.run import runs
 from dissensus.run.performers import Live
+from dissensus.run.spending import Spending, Step
 from dissensus.run.waiting import at_work
 from dissensus.script.decisions import Decision
 from dissensus.script.outcomes import from_data
@@ -41,10 +43,19 @@ class Cast:
         panel: who takes part.
         late: open the models only when one is asked (for runs that may need none, as most forks do).
         wrap: put around each tool, for instance a cell in which it runs.
+        within: what all runs here may take together; the budget of each is a part of it.
     """
 
-    def __init__(self, panel: Panel, *, late: bool = False, wrap: Callable[[Any], Any] | None = None) -> None:
+    def __init__(
+        self,
+        panel: Panel,
+        *,
+        late: bool = False,
+        wrap: Callable[[Any], Any] | None = None,
+        within: Budget | None = None,
+    ) -> None:
         self.panel = panel
+        self._within = within
         self._late = late
         self._wrap = wrap
         self._models: dict[str, Model] = {}
@@ -84,19 +95,17 @@ class Cast:
 
     def performer(self, checks: Checks | None = None, past: Sequence[Event] = ()) -> Live:
         """A live performer for one run, with a budget of its own from which ``past`` calls are taken first."""
-        budget = open_budget(self.panel, elapsed_s=active_seconds(past))
+        budget, purses = open_budget(self.panel, within=self._within, elapsed_s=active_seconds(past))
+        told: list[Step] = []
         for event in past:
             if event.kind == "outcome":
                 outcome = from_data(event.body["outcome"])
                 if getattr(outcome, "model", ""):  # it reached a back end
-                    budget.charge(getattr(outcome, "usage", None))
-        return Live(
-            self.model_of,
-            tools=self._tools,
-            checks=checks,
-            budget=budget,
-            price_of=lambda agent: self.panel.spec_of(agent).prices,
-        )
+                    purses.get(event.actor, budget).charge(getattr(outcome, "usage", None))
+            elif event.kind == "budget-warning" and "what" in event.body:
+                told.append((event.body["budget"], event.body["what"], event.body["share"]))
+        spending = Spending(budget, purses, lambda agent: self.panel.spec_of(agent).prices, told)
+        return Live(self.model_of, tools=self._tools, checks=checks, spending=spending)
 
 
 def active_seconds(events: Sequence[Event]) -> float:

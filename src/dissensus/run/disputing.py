@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from dissensus.agents.budget import Limits
+from dissensus.agents.budget import Budget, Limits, tighter
 from dissensus.agents.cells import inside, open_cell
 from dissensus.agents.command_tools import CommandTool
 from dissensus.agents.panel import Panel
@@ -35,6 +35,7 @@ async def dispute_async(
     *,
     panel: Panel | None = None,
     budget: Limits | None = None,
+    within: Budget | None = None,
     require_cell: str | None = None,
     seed: int = 0,
     record: str | Path | Store | None = None,
@@ -46,6 +47,8 @@ async def dispute_async(
         case: the claims with the bytes that they cite.
         panel: the verifier, authors who can be asked for evidence, tools that can be run again; None if nobody is.
         budget: the most that it may take, in place of the panel's.
+        within: what it and other cases may take together. What is left of that now is the most that this one may take,
+            also when it goes on after a person has answered, and stands on its record as its budget.
         require_cell: ``strong`` or ``medium``: run nothing of others below that level. Tools that are programs always
             run in a cell that holds the cited evidence alone.
         seed: all randomness derives from it.
@@ -59,7 +62,8 @@ async def dispute_async(
     """
     checked(case)
     panel = panel or Panel(seats=(), models={}, model_of={})
-    panel = replace(panel, budget=budget or panel.budget)
+    budget = budget or panel.budget
+    panel = replace(panel, budget=budget if within is None else tighter(budget, within.left()))
     if case.calls and not case.verifier:
         panel = replace(panel, seats=(*panel.seats, Seat(agent=RUNS_TOOLS, model="none")))
     async with AsyncExitStack() as stack:
@@ -67,7 +71,7 @@ async def dispute_async(
         if case.calls or require_cell is not None:
             wrap, told = await stack.enter_async_context(_in_cell(case, require_cell))
             case = replace(case, cell=told)
-        cast = await stack.enter_async_context(Cast(panel, wrap=wrap))
+        cast = await stack.enter_async_context(Cast(panel, wrap=wrap, within=within))
         store: Store
         if isinstance(record, str | Path):
             store = stack.enter_context(open_record(record, "x"))

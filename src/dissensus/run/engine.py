@@ -23,7 +23,7 @@ from dissensus.run.render import Job, describe, render
 from dissensus.script.effects import Note, Post, Race, Script, Together, Within, who_of
 from dissensus.script.keys import Keys, seed_of
 from dissensus.script.obeying import Obeying
-from dissensus.script.outcomes import Cancelled, Done, Outcome, to_data
+from dissensus.script.outcomes import BudgetExhausted, Cancelled, Done, Outcome, to_data
 from dissensus.script.saying import blocked, said
 from dissensus.script.seats import Seat
 
@@ -38,6 +38,8 @@ class Engine:
         self.performer = performer
         self.counts: Counter[str] = Counter()
         """How many outcomes of each kind came."""
+        self.unpaid = ""
+        """The first limit that kept a call from being made."""
         self._seats = seats
         self._seed = seed
         self._keys = Keys()
@@ -97,6 +99,8 @@ class Engine:
         )
         self._views.add(event)
         self.counts[outcome.kind] += 1
+        if isinstance(outcome, BudgetExhausted):
+            self.unpaid = self.unpaid or outcome.what
 
     def _wake(self, gathering: Gathering) -> None:
         """Let the owner go on if all it waits for is there."""

@@ -17,10 +17,10 @@ import anyio
 import anyio.abc
 
 from dissensus.agents.model import Model
-from dissensus.agents.prices import Prices
 from dissensus.errors import DissensusError, NotRecorded, ReplayMismatch, RunError
 from dissensus.run.recordable import recordable
 from dissensus.run.render import Job
+from dissensus.run.spending import Spending
 from dissensus.script.calls import Attempt, Call, Extend, Generate, Score
 from dissensus.script.effects import AskPerson, RunCheck, UseTool
 from dissensus.script.outcomes import (
@@ -82,31 +82,6 @@ class Performer(Protocol):
         ...
 
 
-class Lease(Protocol):
-    """A reservation that is settled when the true cost is known."""
-
-    def settle(self, usage: Any) -> None:
-        """Replace the reservation by what ``usage`` says was spent."""
-        ...
-
-
-class Purse(Protocol):
-    """What a budget looks like from here (:class:`dissensus.agents.budget.Budget`)."""
-
-    def reserve(self, *, tokens: int, money: float | None = None) -> Any:
-        """A :class:`Lease`, or an object whose ``what`` names the limit that does not allow it."""
-        ...
-
-    def left(self) -> Any:
-        """What is left; its ``seconds`` are None if time is not limited."""
-        ...
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """What is nearly used up, in plain sentences; only ever gets longer."""
-        ...
-
-
 class Live:
     """Performs jobs for real. Use as an async context manager; leaving it cancels what still runs.
 
@@ -114,8 +89,7 @@ class Live:
         model_of: gives the model behind an agent; asked at the agent's first call, not before.
         tools: by name.
         checks: outside checks, by name.
-        budget: asked before each model call.
-        price_of: the prices of an agent's model, for the budget's money; None if unknown.
+        spending: asked before each call; nothing binds if it is left out.
     """
 
     def __init__(
@@ -124,15 +98,12 @@ class Live:
         *,
         tools: Mapping[str, Any] | None = None,
         checks: Mapping[str, Any] | None = None,
-        budget: Purse | None = None,
-        price_of: Callable[[str], Prices] | None = None,
+        spending: Spending | None = None,
     ) -> None:
         self._model_of = model_of
         self._tools = tools or {}
         self._checks = checks or {}
-        self._budget = budget
-        self._price_of = price_of
-        self._warned = 0
+        self._spending = spending or Spending()
         self._group: anyio.abc.TaskGroup
         self._ready: list[Finished | Aside] = []
         self._crash: Exception | None = None
@@ -243,6 +214,9 @@ class Live:
         try:
             match job.effect:
                 case UseTool() as use:
+                    left_s = self._spending.left_s(use.agent)
+                    if left_s is not None and left_s <= 0:
+                        return BudgetExhausted(what="seconds")
                     tool = self._tools.get(use.tool)
                     if tool is None:
                         return ToolResult(text=f"There is no tool named {use.tool!r}.", ok=False)
@@ -270,15 +244,10 @@ class Live:
 
     async def _call(self, agent: str, call: Call) -> Outcome:
         model = self._model_of(agent)
-        lease: Lease | None = None
-        left_s: float | None = None
-        if self._budget is not None:
-            tokens_in, tokens_out = _at_most(call)
-            money = self._price_of(agent).cost(tokens_in, tokens_out) if self._price_of is not None else None
-            reserved = self._budget.reserve(tokens=tokens_in + tokens_out, money=money)
-            if (what := getattr(reserved, "what", None)) is not None:
-                return BudgetExhausted(what=what)
-            lease, left_s = reserved, self._budget.left().seconds
+        lease = self._spending.reserve(agent, call)
+        if isinstance(lease, BudgetExhausted):
+            return lease
+        left_s = self._spending.left_s(agent)
         key = call.key
 
         def report(attempt: Attempt) -> None:
@@ -313,19 +282,9 @@ class Live:
         finally:
             if lease is not None:
                 lease.settle(getattr(outcome, "usage", None))
-        for text in self._budget.warnings[self._warned :] if self._budget is not None else ():
-            self._warned += 1
-            self._tell(Aside("budget-warning", key, {"text": text}))
+        for notice in self._spending.notices():
+            self._tell(Aside("budget-warning", key, notice))
         return BudgetExhausted(what="seconds", begun=True) if outcome is None else outcome
-
-
-def _at_most(call: Call) -> tuple[int, int]:
-    """Most tokens that ``call`` may read and write: about a third of the characters, and all that it may write."""
-    characters = sum(len(turn.text) for turn in call.turns) + len(getattr(call, "text", ""))
-    read = characters // 3 + len(getattr(call, "tokens", None) or ())
-    if isinstance(call, Score):
-        return read + sum(len(text) for text in call.continuations), 0
-    return read, call.max_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,12 @@ from dissensus.record.verify import verify
 from dissensus.run.engine import Engine
 from dissensus.run.journal import Journal
 from dissensus.run.performers import Live, Past, Performer, Recorded, StillWaiting
+from dissensus.run.qualifying import qualified
 from dissensus.run.source import source_digest
 from dissensus.run.waiting import answered, of_the_run, still_follows
 from dissensus.script.decisions import Decision, Status
 from dissensus.script.effects import Script
-from dissensus.script.outcomes import Blocked, Reply, from_data, to_data
+from dissensus.script.outcomes import Reply, from_data, to_data
 from dissensus.script.seats import Seat, data_with_seats
 
 OnEvent = Callable[[Event], None]
@@ -264,15 +265,7 @@ async def _play(head: Head, journal: Journal, performer: Performer, script: Scri
     """First event, the loop, last events. The same for every way of running."""
     journal.write(Draft(kind="run", key="run", body=head.to_data()))
     engine = Engine(journal, performer, {seat.agent: seat for seat in head.seats}, head.seed)
-    decision: Decision = await engine.run(script)
-    if unheard := engine.counts[Blocked.kind]:
-        said = "1 message was no legal move" if unheard == 1 else f"{unheard} messages were no legal moves"
-        text = f"{said} in a protocol, and seen by nobody: `dissensus record show --kind blocked` says why."
-        decision = replace(decision, warnings=(*decision.warnings, text))
-    if late := journal.false_alarms:
-        came = "1 reply came" if late == 1 else f"{late} replies came"
-        text = f"{came} after the deadline: a false alarm of silence. Late replies are on the record, in no ballot."
-        decision = replace(decision, warnings=(*decision.warnings, text))
+    decision: Decision = qualified(await engine.run(script), engine, journal)
     journal.write(Draft(kind="decision", key="decision", actor=head.procedure, body=decision.to_data()), durable=True)
     journal.write(
         Draft(kind="ended", key="ended", body={"status": decision.status.value, "outcomes": dict(engine.counts)})

@@ -129,7 +129,7 @@ def find(place: Path, questions: Sequence[Question], settings: HowDecided, panel
             continue
         if not run.ended:
             begun[run.key].append(run)
-        elif run.decision is not None and _stands(run.decision, same_budget=run.panel.budget == panel.budget):
+        elif run.decision is not None and _stands(run.decision, same_budget=_budgets(run.panel) == _budgets(panel)):
             ended[run.key].append(run)
     decided: dict[int, Decision] = {}
     open_ones: dict[int, Path] = {}
@@ -193,6 +193,10 @@ def _how(settings: HowDecided, panel: Panel, seed: int) -> str:
 
 def _key(question: Question, how: str) -> str:
     return digest_of([question.id, question.text, question.kind, question.options, question.unit, how])
+
+
+def _budgets(panel: Panel) -> tuple[object, object]:
+    return panel.budget, panel.budgets
 
 
 def _stands(decision: Decision, *, same_budget: bool) -> bool:

@@ -32,14 +32,12 @@ class Settlement(Decision):
         state: :class:`~dissensus.decide.dispute.case.State`.
         verdict: why, the lines that decided, the losers, what was returned, what is left standing.
         verifier_input_sha256: hash of what a verifier is given.
-        stopped: why no more was tried: ``no-progress``, a limit of the budget; "" if nothing more was to be tried.
     """
 
     case: str = ""
     state: str = ""
     verdict: Mapping[str, Any] = field(default_factory=dict)
     verifier_input_sha256: str | None = None
-    stopped: str = ""
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Settlement:
