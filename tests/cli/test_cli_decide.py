@@ -291,6 +291,16 @@ def test_budget_and_deadline_from_flags(here: Path) -> None:
     assert document["failures"] == {"timeout": 1}
 
 
+def test_what_is_nearly_used_up_is_said_once_on_stderr(here: Path) -> None:
+    result = run("decide", PENS, "--panel", "panel.yaml", "--budget-calls", "2", "--json")
+    document = json.loads(result.stdout)
+    assert (document["status"], document["stopped"]) == ("open_budget", "budget: calls")
+    assert result.stderr.count("2 of 2 calls in the budget of the run are used.") == 1
+    assert result.stderr.count("in the budget of the run") <= 2
+    text = run("decide", PENS, "--panel", "panel.yaml", "--budget-calls", "2").stdout
+    assert "stopped by budget: calls" in " ".join(text.split())
+
+
 def test_a_named_record_is_never_written_over(here: Path) -> None:
     document = decided(PENS, "--panel", "panel.yaml", "--record", "one.db")
     assert document["record"] == "one.db"

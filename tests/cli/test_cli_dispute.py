@@ -164,6 +164,26 @@ def test_several_groups_are_several_cases(folder: Path) -> None:
     assert run("why", "delivery-2").exit_code == 0
 
 
+def test_several_cases_of_a_file_share_its_budget(folder: Path) -> None:
+    """A verifier looks twice at each of two cases; three calls pay for one of them and a half."""
+    vera = "models: {m: {use: 'scripted:nothing'}}\nagents: [{name: vera, model: m}]\n"
+    (folder / "panel.yaml").write_text(vera)
+    other = CASE.partition("claims:\n")[2].replace("id: A", "id: C").replace("id: B", "id: D")
+    more = other.replace("attribute: pallets received", "attribute: pallets received in all")
+    tail = "panel: panel.yaml\nverifier: vera\nbudget: {calls: 3}\n"
+    (folder / "case.yaml").write_text(CASE + more + tail)
+    result = run("dispute", "case.yaml", "--no-ask", "--json")
+    first, second = json.loads(result.stdout)
+    assert (first["status"], first["budget"]["limits"]) == ("disputed", {"calls": 3})
+    assert first["budget"]["spent"]["calls"] == 2
+    assert (second["status"], second["budget"]["limits"], second["budget"]["stopped"]) == (
+        "open_budget", {"calls": 1}, "budget: calls",
+    )  # fmt: skip
+    assert second["budget"]["spent"]["calls"] == 1
+    assert result.exit_code == 3
+    assert result.stderr.count("2 of 3 calls in the budget of the run are used.") == 1
+
+
 def test_claims_in_a_file_of_lines(folder: Path) -> None:
     claims = [
         {"id": "A", "subject": "order 4711", "attribute": "pallets received", "value": 10, "unit": "pallet",
@@ -246,7 +266,9 @@ def test_files_that_are_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (folder / "case.yaml").write_bytes(b"\x00\xff\xfe binary")
     assert isinstance(fails("case.yaml"), SpecError)
     (folder / "case.yaml").write_text(CASE)
-    monkeypatch.setattr("dissensus.interop.case_sources.pin", lambda path, store: evidence_files.pin(path, store, most=20))
+    monkeypatch.setattr(
+        "dissensus.interop.case_sources.pin", lambda path, store: evidence_files.pin(path, store, most=20)
+    )
     error = fails("case.yaml")
     assert isinstance(error, SpecError)
     assert (error.line, "larger than" in error.message) == (4, True)
