@@ -291,7 +291,8 @@ def test_budget_and_deadline_from_flags(here: Path) -> None:
     assert document["failures"] == {"timeout": 1}
 
 
-def test_what_is_nearly_used_up_is_said_once_on_stderr(here: Path) -> None:
+@pytest.mark.usefixtures("here")
+def test_what_is_nearly_used_up_is_said_once_on_stderr() -> None:
     result = run("decide", PENS, "--panel", "panel.yaml", "--budget-calls", "2", "--json")
     document = json.loads(result.stdout)
     assert (document["status"], document["stopped"]) == ("open_budget", "budget: calls")
