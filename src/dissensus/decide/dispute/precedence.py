@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from dissensus.decide.dispute.claims import Claim
 from dissensus.decide.dispute.normalise import normal
 from dissensus.decide.dispute.parsing import Wrong
 from dissensus.specfile import Place
+
+STANDING: Final = "standing"
+"""The id of rules that are all answers of persons."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +77,7 @@ def with_standing(precedence: Precedence | None, rules: Sequence[Prefer]) -> Pre
     if not rules:
         return precedence
     if precedence is None:
-        return Precedence(id="standing", version="1", rules=tuple(rules))
+        return Precedence(id=STANDING, version="1", rules=tuple(rules))
     return Precedence(id=precedence.id, version=precedence.version, rules=(*precedence.rules, *rules))
 
 

@@ -1,0 +1,143 @@
+"""What the parties have reported about one item meets in a case, and how far they have told of the same things at all.
+
+A case holds the bytes that are cited in it, and, of a party whose claim lacks evidence, those that it may still cite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dissensus.decide.dispute.case import Case, Pinned, Report
+from dissensus.decide.dispute.case_data import cases_in
+from dissensus.decide.dispute.claims import Claim
+from dissensus.decide.dispute.evidence import Evidence
+from dissensus.decide.dispute.parsing import claim_from
+from dissensus.decide.dispute.precedence import STANDING, Precedence, precedence_data
+from dissensus.decide.swarm.work import READER
+from dissensus.study.panel_digest import digest_of
+from dissensus.study.swarm.batch import Party, Swarm, drawn
+from dissensus.study.swarm.readings import ItemReport
+
+Reports = Mapping[str, ItemReport]
+"""The report of each party about one item."""
+
+
+def cases_of(
+    swarm: Swarm, item: str, reports: Reports, precedence: Precedence | None, *, spot_check: bool
+) -> list[Case]:
+    """The cases of one item; none if nobody has reported anything.
+
+    Args:
+        swarm: the batch.
+        item: which item.
+        reports: what each party has reported about it.
+        precedence: the rules that stand now.
+        spot_check: whether the verifier looks at it if nothing contradicts.
+    """
+    claims: list[Claim] = []
+    asides: list[Report] = []
+    for party in swarm.parties:
+        if (report := reports.get(party.name)) is not None:
+            own = [_claim(data, party, report) for data in report.claims]
+            claims += own
+            asides += _asides(report, {claim.id for claim in own})
+    if not claims:
+        return []
+    readers = {agent: party for party in swarm.parties if party.by == "agent" for agent in party.agents}
+    told = [f"{about['subject']}: {about['attribute']}" for about in (one.about(item) for one in swarm.wanted)]
+    sources = _sources(swarm, item, claims, readers)
+    case = Case(
+        id=item,
+        title="; ".join(dict.fromkeys(told)),
+        claims=tuple(claims),
+        sources=sources,
+        live=_live(swarm, claims),
+        pack_sizes=swarm.pack_sizes,
+        precedence=precedence,
+        verifier=swarm.verifier,
+        turns=swarm.turns,
+        rounds=swarm.rounds,
+        reports=tuple(asides),
+        asking=swarm.asking,
+        spot_check=spot_check,
+        sources_of={
+            agent: tuple(digest for digest in readers[agent].of.get(item, ()) if digest in sources)
+            for agent in sorted({claim.by for claim in claims} & readers.keys())
+        },
+    )
+    return cases_in(case)
+
+
+def _claim(data: Mapping[str, Any], party: Party, report: ItemReport) -> Claim:
+    claim = claim_from(dict(data))
+    by = party.name if report.agent == READER else report.agent
+    evidence = tuple(_captured(item, party) for item in claim.evidence)
+    return replace(claim, by=by, cell=party.name, evidence=evidence)
+
+
+def _captured(item: Evidence, party: Party) -> Evidence:
+    path = party.paths.get(item.digest)
+    return item if path is None or item.live_ref else replace(item, live_ref=path)
+
+
+def _asides(report: ItemReport, ids: set[str]) -> Iterator[Report]:
+    for aside in report.asides:
+        if aside.get("claim") in ids and (aside.get("confidence") or aside.get("scratchpad")):
+            yield Report(
+                claim=str(aside["claim"]),
+                confidence=str(aside.get("confidence", "")),
+                scratchpad=str(aside.get("scratchpad", "")),
+            )
+
+
+def _sources(swarm: Swarm, item: str, claims: Sequence[Claim], readers: Mapping[str, Party]) -> dict[str, Pinned]:
+    cited = {evidence.digest for claim in claims for evidence in claim.evidence}
+    cited |= {evidence.digest for size in swarm.pack_sizes for evidence in size.evidence}
+    if swarm.rounds:
+        lacking = [readers[claim.by] for claim in claims if not claim.evidence and claim.by in readers]
+        cited |= {digest for party in lacking for digest in party.of.get(item, ())}
+    known = dict(swarm.shared)
+    for party in swarm.parties:
+        known |= {digest: pinned for digest, pinned in party.sources.items() if digest not in known}
+    return {digest: known[digest] for digest in sorted(cited) if digest in known}
+
+
+def _live(swarm: Swarm, claims: Sequence[Claim]) -> dict[str, str]:
+    """What lay where the evidence was captured: the captured bytes, or nothing would have been read."""
+    paths = {path: digest for party in swarm.parties for digest, path in party.paths.items()}
+    cited = {item.live_ref for claim in claims for item in claim.evidence if item.live_ref}
+    return {path: digest for path, digest in sorted(paths.items()) if path in cited}
+
+
+def spot_checked(swarm: Swarm) -> frozenset[str]:
+    """The items at which the verifier looks if nothing contradicts: a share of all, drawn before anybody is asked."""
+    count = round(swarm.spot_checks * len(swarm.items))
+    if swarm.spot_checks and not count:
+        count = 1
+    return frozenset(sorted(swarm.items, key=lambda item: (drawn(swarm.seed, item, "spot-check"), item))[:count])
+
+
+# --- is it the same case as one on a record?
+
+
+def reported_in(data: Mapping[str, Any]) -> str:
+    """Digest of what was reported and what it is held against: another one is another case."""
+    return digest_of([data.get("claims"), sorted(data.get("sources", {}))])
+
+
+def terms_in(data: Mapping[str, Any]) -> str:
+    """Digest of how a case is settled, rules of precedence apart: the user says that for the whole batch."""
+    return digest_of([data.get(key) for key in ("verifier", "turns", "rounds", "pack_sizes")])
+
+
+def same_rules(data: Mapping[str, Any], precedence: Precedence | None) -> bool:
+    """Whether a case was opened under these rules of precedence; those that persons have added since do not count."""
+    then = data.get("precedence") or {"id": STANDING, "version": "1", "rules": []}
+    now = {"id": STANDING, "version": "1", "rules": []} if precedence is None else precedence_data(precedence)
+    count = len(now["rules"])
+    added = then["rules"][count:]
+    return (then["id"], then["version"], then["rules"][:count]) == (now["id"], now["version"], now["rules"]) and all(
+        rule.get("version") for rule in added
+    )
