@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -33,6 +33,7 @@ from dissensus.decide.dispute.parsing import claim_from
 from dissensus.decide.dispute.rules import r0
 from dissensus.decide.swarm.citing import MOST_EVIDENCE, Desk
 from dissensus.decide.swarm.programs import arguments
+from dissensus.decide.swarm.reader import Found
 from dissensus.decide.swarm.replies import answer_schema, document_in, document_of
 from dissensus.decide.swarm.reported import Reported
 from dissensus.decide.swarm.showing import MOST_SHOWN, labels_of, show
@@ -636,14 +637,12 @@ def test_a_program_is_given_the_item_and_what_its_schema_asks_for() -> None:
 def test_the_built_in_reader_is_called_with_the_sources_of_the_item() -> None:
     calls: list[tuple[str, tuple[str, ...]]] = []
 
-    def read_item(
-        item: str, wanted: tuple[Wanted, ...], sources: Mapping[str, Pinned], digests: tuple[str, ...]
-    ) -> list[dict[str, Any]]:
-        calls.append((item, digests))
+    def read_item(item: str, wanted: Sequence[Wanted], digests: Sequence[str]) -> Found:
+        calls.append((item, tuple(digests)))
         assert wanted == (PALLETS,)
-        assert set(digests) <= set(sources)
         evidence = {"digest": digest(LOG), "quote": "6", "selectors": [{"type": "csv", "row": 2, "col": "pallets"}]}
-        return [{"attribute": "pallets received", "value": 6, "evidence": [evidence]}] if item == "4711" else []
+        claim = {"attribute": "pallets received", "value": 6, "evidence": [evidence]}
+        return Found((claim,)) if item == "4711" else Found(why="no row tells of it.")
 
     def nobody(key: str, _effect: Effect) -> str:
         raise AssertionError(key)
@@ -653,4 +652,4 @@ def test_the_built_in_reader_is_called_with_the_sources_of_the_item() -> None:
     assert [item for item, _ in calls] == list(ITEMS)
     assert calls[0][1] == of.of["4711"]
     assert reopened(of, only(found)) == ["EXACT"]
-    assert found.silent["4712"] == "Nothing is reported: the tables do not tell it"
+    assert found.silent["4712"] == "Nothing is reported: no row tells of it."

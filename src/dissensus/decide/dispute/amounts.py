@@ -47,6 +47,7 @@ _CLAUSE: Final = re.compile(r"[,;|()\[\]\t]|\.(?:\s|$)|\s[-–—]\s")
 _GROUPED: Final = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 _OPERATOR: Final = re.compile(r"[×*·=÷]|(?<=[\s\d])[xX/](?=[\s\d])|(?<=\s)[-+](?=\s)")
 _NUMBER_SIGN: Final = re.compile(r"\bno\.(?=\s*[:#]?\s*\d)")
+_BOLD: Final = re.compile(r"(?<![^\s|(>])(\*\*)(?=\S)([^*\n]+)(\*\*)(?!\w)|^(\s*\*)(?=\s)")
 _SIGNS: Final = {"€": "eur", "$": "usd", "£": "gbp", "¥": "jpy"}
 
 
@@ -140,7 +141,7 @@ def amounts_in(text: str) -> Amounts:
 
 
 def _masked(text: str) -> str:
-    """``text`` with moments and names that hold digits blanked out, place by place."""
+    """``text`` with moments, names that hold digits and marks of Markdown blanked out, place by place."""
 
     def blank(match: re.Match[str]) -> str:
         return " " * len(match[0])
@@ -151,7 +152,8 @@ def _masked(text: str) -> str:
         plain = _WITH_UNIT.fullmatch(bare)  # 480g, 12%
         return token if plain and (not plain[1] or normal(plain[1]) in UNITS) else " " * len(token)
 
-    return _NAME.sub(blank_name, _MOMENT.sub(blank, text))
+    plain = _BOLD.sub(lambda match: match[0].replace("*", " "), text) if "*" in text else text
+    return _NAME.sub(blank_name, _MOMENT.sub(blank, plain))
 
 
 def _is_name(text: str, start: int, unit: str) -> bool:

@@ -212,7 +212,7 @@ def _duplicates(
             sources[item.source.digest] = item.source
             by_source[item.source.digest] += [row for row in rows if row not in by_source[item.source.digest]]
     for digest, rows in sorted(by_source.items()):
-        key = _key_column(claim, rows[0])
+        key = key_column(claim, rows[0])
         if key is None or len(rows) < 2:
             continue
         kept, twice = _once(rows, Table(value="", key=key))
@@ -230,7 +230,8 @@ def _duplicates(
             yield Checked(DUPLICATE, "refuted", why, cites)
 
 
-def _key_column(claim: Claim, row: Row) -> str | None:
+def key_column(claim: Claim, row: Row) -> str | None:
+    """The column whose name says that it tells rows apart: ``booking``, ``ticket``."""
     subject = subject_of(claim).words
     return next((name for name in row.fields if words_of(name) & _KEYS and not words_of(name) & subject), None)
 

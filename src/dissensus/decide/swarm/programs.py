@@ -1,13 +1,13 @@
-"""An item is read by a program: a tool of the panel, or the built-in reader of tables."""
+"""An item is read by a program: a tool of the panel, or the built-in reader."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from dissensus.decide.dispute.case import Pinned
 from dissensus.decide.swarm.citing import Desk
 from dissensus.decide.swarm.opened import Opened
+from dissensus.decide.swarm.reader import Found
 from dissensus.decide.swarm.replies import Document, document_of, in_words
 from dissensus.decide.swarm.showing import labels_of
 from dissensus.decide.swarm.taking import Read, read_of
@@ -16,8 +16,8 @@ from dissensus.script.effects import UseTool
 from dissensus.script.outcomes import BudgetExhausted, Outcome, TimedOut, ToolResult
 from dissensus.script.seats import Seat
 
-ReadItem = Callable[[str, tuple[Wanted, ...], Mapping[str, Pinned], tuple[str, ...]], list[dict[str, Any]]]
-"""Item, what is wanted, the sources, digests of the item's own; claims as data, with evidence."""
+ReadItem = Callable[[str, Sequence[Wanted], Sequence[str]], Found]
+"""Item, what is wanted, digests of the item's own sources; claims as data with evidence, and why there are no more."""
 FAILED = "tool"
 """The kind of failure of a program that ran and said that it failed."""
 
@@ -40,9 +40,9 @@ def run_tool(share: Share, item: str, opened: Opened, seats: Sequence[Seat]) -> 
 
 def read_tables(share: Share, item: str, opened: Opened, read_item: ReadItem) -> Read:
     """What the built-in reader finds about ``item``."""
-    claims = tuple(read_item(item, share.wanted, share.sources, tuple(share.of.get(item, ()))))
-    none = "" if claims else "the tables do not tell it"
-    return read_of(Document(claims, none), item, _desk(share, item, opened))
+    found = read_item(item, share.wanted, share.of.get(item, ()))
+    document = Document(found.claims, besides=found.why) if found.claims else Document(none=found.why)
+    return read_of(document, item, _desk(share, item, opened))
 
 
 def arguments(share: Share, item: str, seats: Sequence[Seat]) -> dict[str, Any]:

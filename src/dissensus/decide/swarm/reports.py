@@ -15,6 +15,7 @@ from dissensus.decide.cost import Bill, metered
 from dissensus.decide.swarm.asking import ask_agent
 from dissensus.decide.swarm.opened import Opened
 from dissensus.decide.swarm.programs import ReadItem, read_tables, run_tool
+from dissensus.decide.swarm.reader import Reader
 from dissensus.decide.swarm.reported import Reported
 from dissensus.decide.swarm.taking import Read
 from dissensus.decide.swarm.work import READER, Share
@@ -33,7 +34,7 @@ def report(
         share: the items, what is wanted of each, the sources.
         seats: who takes part: the agent of the share, or :data:`~dissensus.decide.swarm.work.READER` for a tool.
         seed: for the fences around sources.
-        read_item: in place of the built-in reader of tables.
+        read_item: in place of the built-in reader.
 
     Raises SpecError, before anybody is asked, for a share that cannot be read.
     """
@@ -67,7 +68,7 @@ class _Course:
         self.seed = seed
         self.bill = bill
         self.opened = Opened(share.sources)
-        self.read_item = read_item
+        self.read_item = read_item or Reader(self.opened).read
 
     def run(self) -> Generator[Any, Any, Reported]:
         """Item by item, until all are read or the budget is over."""
@@ -85,7 +86,7 @@ class _Course:
             case "tool":
                 return (yield from run_tool(self.share, item, self.opened, self.seats))
             case "tables":
-                return read_tables(self.share, item, self.opened, self.read_item or _built_in())
+                return read_tables(self.share, item, self.opened, self.read_item)
             case _:
                 (seat,) = (seat for seat in self.seats if seat.agent == self.share.agent)
                 return (yield from ask_agent(self.share, item, seat, self.opened, self.seed))
@@ -120,9 +121,3 @@ class _Course:
             asides={item: tuple(one.taken.asides) for item, one in found.items() if one.taken.asides},
             stopped=stopped,
         )
-
-
-def _built_in() -> ReadItem:
-    from dissensus.decide.swarm.reader import read_item
-
-    return read_item
