@@ -35,6 +35,7 @@ COMMANDS = {
     "replay": "dissensus.cli.runs:replay",
     "resume": "dissensus.cli.runs:resume",
     "round-robin": "dissensus.cli.round_robin:round_robin",
+    "selfcheck": "dissensus.cli.selfcheck:selfcheck",
     "study": "dissensus.cli.study:study",
     "why": "dissensus.cli.dispute:why",
 }
@@ -62,6 +63,7 @@ HELP = {
     "replay": "Recompute a record's decision without any model.",
     "resume": "Finish an interrupted run.",
     "round-robin": "Plan and understand one answer written in turns.",
+    "selfcheck": "See what an agent's verdict rests on when it contradicts itself.",
     "study": "Measure procedures under attack, over a grid.",
     "why": "Say how a case was settled, step by step.",
 }

@@ -18,6 +18,7 @@ import click
 from dissensus.cli.json_document import show_json
 from dissensus.decide.contract import Contract
 from dissensus.decide.round_robin_result import RoundRobin
+from dissensus.decide.self_check_result import SelfChecked
 from dissensus.script.decisions import Ballot, Check, Decision, Status
 
 FOUND, FAILED = 1, 3
@@ -52,6 +53,8 @@ _PLAIN = str.maketrans({"█": "#", "·": ".", "–": "-", "—": "-", "…": ".
 
 def exit_code(decision: Decision) -> int:
     """0 decided; 1 ran and something was found (no answer, or a check rejects it); 3 failed or not finished."""
+    if isinstance(decision, SelfChecked):
+        return decision.exit_code
     if decision.status in (Status.FAILED, Status.OPEN_BUDGET, Status.WAITING):
         return FAILED
     if decision.status in (Status.CONSISTENT, Status.REPORTED):
@@ -75,6 +78,10 @@ def show(decision: Decision, *, as_json: bool = False) -> None:
         from dissensus.cli.round_robin_text import round_robin_lines
 
         lines = round_robin_lines(decision, width=width)
+    elif isinstance(decision, SelfChecked):
+        from dissensus.cli.selfcheck_text import self_check_lines
+
+        lines = self_check_lines(decision, width=width)
     else:
         from dissensus.decide.dispute.settlement import Settlement
 

@@ -68,8 +68,9 @@ def _asked(asking: Asking) -> Generator[Any, Any, SelfChecked]:
     while pair is None and rounds < asking.settings.rounds and not _is_dead(held[-2:]):
         rounds += 1
         steps = (f"{rounds}a", f"{rounds}b")
-        both = {step: ask(asking, len(held) + place, step) for place, step in enumerate(steps)}
-        new: dict[str, Held] = yield from under(f"round/{rounds}", _together(both))
+        scope = f"round/{rounds}"
+        both = {step: ask(asking, len(held) + place, step, f"{scope}/{step}") for place, step in enumerate(steps)}
+        new: dict[str, Held] = yield from under(scope, _together(both))
         held += [new[step] for step in steps]
         pair = two_that_differ(asking, held)
     found = _result(asking, held, rounds)

@@ -5,6 +5,7 @@ The question stands in every wording word for word; only the words around it cha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -23,6 +24,7 @@ from dissensus.answers import (
 )
 from dissensus.answers.dates import Date
 from dissensus.answers.normal import words_of
+from dissensus.answers.quantity import Quantity, scan
 from dissensus.decide.ballots import REPAIR_TOKENS, read_reply
 from dissensus.decide.dispute.normalise import normal, normalised
 from dissensus.decide.dispute.searching import normal_occurrences
@@ -38,6 +40,7 @@ from dissensus.script.seats import Seat
 from dissensus.script.styles import REPHRASINGS, rephrase
 
 ABSTAINED: Final = "abstained"
+_MOST_SCANNED: Final = 4000
 TASK: Final = "Answer the question from the documents below, and from nothing else."
 
 
@@ -136,20 +139,23 @@ def prompt_of(asking: Asking, number: int) -> tuple[str, int, tuple[str, ...]]:
     )
 
 
-def ask(asking: Asking, number: int, step: str) -> Generator[Any, Any, Held]:
-    """Ask once, in a context of its own, with one repair turn if the reply cannot be read."""
+def ask(asking: Asking, number: int, step: str, scope: str) -> Generator[Any, Any, Held]:
+    """Ask once, in a context of its own, with one repair turn if the reply cannot be read.
+
+    ``scope`` is that in which the script runs, so that the answer can name the key of its outcome in full.
+    """
     prompt, wording, names = prompt_of(asking, number)
     seat, question = asking.seat, asking.question
     thread, schema = f"ask/{step}", None
     if asking.by_schema:
         schema = schema_for(asking.kind, question.options, question.unit)
     outcome: Outcome = yield from consult(seat, prompt, thread=thread, schema=schema, key="ask")
-    held = answered(asking, outcome, step, "ask")
+    held = answered(asking, outcome, step, f"{scope}/ask")
     if isinstance(outcome, Reply) and held.answered.outcome == Invalid.kind:
         again = repair_prompt(asking.kind, held.answered.problem, question.options, question.unit)
         limit = None if seat.tools else min(REPAIR_TOKENS, seat.max_tokens)
         outcome = yield from consult(seat, again, thread=thread, max_tokens=limit, key="repair")
-        held = answered(asking, outcome, step, "repair")
+        held = answered(asking, outcome, step, f"{scope}/repair")
     one = replace(held.answered, wording=wording, documents=names)
     yield from told(one)
     return Held(one, held.read)
@@ -180,11 +186,18 @@ def _held(found: Read, reply: str, step: str, key: str, model: str) -> Held:
     if found.canonical is None:
         outcome = ABSTAINED if found.status == "abstained" else Invalid.kind
         return Held(replace(one, outcome=outcome, problem=found.problem), None)
-    return Held(replace(one, answer=found.canonical, written=_written(found.canonical, reply)), found)
+    return Held(replace(one, answer=found.canonical, written=_written(found, reply)), found)
 
 
-def _written(answer: str, reply: str) -> str:
+def _written(found: Read, reply: str) -> str:
     """An answer as its reply writes it: the last place of it, since replies end with their answer."""
+    answer = found.canonical or ""
+    if isinstance(found.value, Quantity):
+        for one in reversed(list(scan(reply[-_MOST_SCANNED:]))):
+            if one.quantity == found.value:
+                text = reply[-_MOST_SCANNED:]
+                noun = re.match(rf"\s*{re.escape(found.value.noun)}", text[one.end :], re.IGNORECASE)
+                return text[one.start : one.end + (noun.end() if noun is not None else 0)].strip()
     hits = normal_occurrences(normalised(reply), normal(answer))
     return reply[hits[-1].start : hits[-1].end] if hits else answer
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from typing import Final
 
@@ -62,34 +63,54 @@ def passages(text: str) -> list[Span]:
     return found
 
 
-def choose(texts: Sequence[str], question: str, most: int, media: Sequence[str] = ()) -> list[tuple[Span, ...]]:
-    """What is shown of each text: all of them if they have no more than ``most`` characters together.
+class Library:
+    """Texts to choose from, for one question after another.
 
-    Else the passages that share the most telling words with the question, until there is no room: a word tells more the
-    fewer passages hold it. Of a table the header line comes with any passage. Words are compared, not meanings, so that
-    what settles a question may be left out.
+    Args:
+        texts: the texts.
+        media: media type of each; of a table the header line comes with any passage.
     """
-    if sum(map(len, texts)) <= most:
-        return [((0, len(text)),) if text else () for text in texts]
-    parts = [(number, span) for number, text in enumerate(texts) for span in passages(text)]
-    words = [_words(texts[number][slice(*span)]) for number, span in parts]
-    asked = _words(question) - _COMMON or _words(question)
-    counts = Counter(word for held in words for word in held & asked)
-    tells = {word: math.log(1 + len(parts) / count) for word, count in counts.items()}
-    scores = [math.fsum(tells[word] for word in sorted(held & asked)) for held in words]
-    chosen: list[list[Span]] = [[] for _ in texts]
-    left = most
-    for place in sorted(range(len(parts)), key=lambda place: (-scores[place], place)):
-        number, span = parts[place]
-        if not scores[place] and any(scores):
-            break
-        head = _header(texts[number]) if number < len(media) and media[number].startswith(_TABLES) else None
-        new = [span] if head is None or head in chosen[number] or span[0] < head[1] else [head, span]
-        size = sum(end - start for start, end in new)
-        if size <= left:
-            chosen[number] += new
-            left -= size
-    return [tuple(_joined(sorted(spans))) for spans in chosen]
+
+    def __init__(self, texts: Sequence[str], media: Sequence[str]) -> None:
+        self.texts = tuple(texts)
+        self.tables = tuple(one.partition(";")[0].strip() in _TABLES for one in media)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[int, Span, frozenset[str]], ...]:
+        """Each passage: the number of its text, where it stands, its words."""
+        return tuple(
+            (number, span, _words(text[slice(*span)]))
+            for number, text in enumerate(self.texts)
+            for span in passages(text)
+        )
+
+    def choose(self, question: str, most: int) -> list[tuple[Span, ...]]:
+        """What is shown of each text: all of them if they have no more than ``most`` characters together.
+
+        Else the passages that share the most telling words with the question, until there is no room: a word tells
+        more the fewer passages hold it. Words are compared, not meanings, so what settles a question may be left out.
+        """
+        if sum(map(len, self.texts)) <= most:
+            return [((0, len(text)),) if text else () for text in self.texts]
+        asked = _words(question) - _COMMON or _words(question)
+        counts = Counter(word for _, _, held in self.parts for word in held & asked)
+        tells = {word: math.log(1 + len(self.parts) / count) for word, count in counts.items()}
+        scores = [math.fsum(tells[word] for word in sorted(held & asked)) for _, _, held in self.parts]
+        chosen: list[list[Span]] = [[] for _ in self.texts]
+        left = most
+        for place in sorted(range(len(scores)), key=lambda place: (-scores[place], place)):
+            if not scores[place] and any(scores):
+                break
+            number, span, _ = self.parts[place]
+            new = [span]
+            if self.tables[number]:
+                head = _header(self.texts[number])
+                new = [span] if head in chosen[number] or span[0] < head[1] else [head, span]
+            size = sum(end - start for start, end in new)
+            if size <= left:
+                chosen[number] += new
+                left -= size
+        return [tuple(_joined(sorted(spans))) for spans in chosen]
 
 
 def _words(text: str) -> frozenset[str]:

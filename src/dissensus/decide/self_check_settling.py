@@ -79,12 +79,14 @@ def look(
     outcome: Outcome = yield from consult(
         asking.seat, prompt, thread=thread, schema=schema, temperature=0.0, key=f"{order}/ask"
     )
-    key = f"{order}/ask"
+    key = f"{scope}/{order}/ask"
     said = _read(outcome, asking, pair, order, shown)
     if said is not None and said.problem:
         again = f"Your reply could not be read: {said.problem}.\n{_JSON if asking.by_schema else _FORM}"
-        key = f"{order}/repair"
-        outcome = yield from consult(asking.seat, again, thread=thread, schema=schema, temperature=0.0, key=key)
+        key = f"{scope}/{order}/repair"
+        outcome = yield from consult(
+            asking.seat, again, thread=thread, schema=schema, temperature=0.0, key=f"{order}/repair"
+        )
         said = _read(outcome, asking, pair, order, shown)
     if said is None or not isinstance(outcome, Reply):
         problem = getattr(outcome, "problem", "") or getattr(outcome, "what", "") or getattr(outcome, "text", "")

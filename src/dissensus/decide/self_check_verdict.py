@@ -140,8 +140,8 @@ def _fields(reply: str) -> tuple[dict[str, str], Form]:
             return fields, "json"
     marks = list(_LINE.finditer(reply))
     lines: dict[str, str] = {}
-    ends = [*(mark.start() for mark in marks[1:]), len(reply)]
-    for mark, end in zip(marks, ends, strict=True):
+    for place, mark in enumerate(marks, 1):
+        end = marks[place].start() if place < len(marks) else len(reply)
         value = reply[mark.end() : end].strip(" \t\r\n*_")
         lines[_FIELD[mark[1].lower()]] = value  # of one that stands twice, the last: replies end with their verdict
     return (lines, "lines") if "verdict" in lines or "answer" in lines else ({}, "")
