@@ -89,6 +89,58 @@ def test_a_quote_is_read_in_its_line(line_: str, quote: str, bears: str) -> None
     assert reading(line_, quote).bears == bears
 
 
+@pytest.mark.parametrize(
+    ("text", "value", "bears"),
+    [
+        ("We unloaded 693 drums at dock 3.", 693, "yes"),  # the word between two numbers is the unit of the first
+        ("We unloaded 693 drums at dock 3.", 3, "no"),
+        ("Received in good order: 677 drums", 677, "yes"),  # a state of the goods, and no order 677
+        ("Received in good order: 677 drums", 676, "no"),
+        ("10 drums received in order 4712", 10, "no"),
+        ("Order 4711: 62 drums", 62, "yes"),
+        ("Order 4711: 62 pallets", 62, "no"),  # another unit, although the numbers are equal
+    ],
+)
+def test_numbers_beside_other_numbers_and_in_other_units(text: str, value: int, bears: str) -> None:
+    assert reading(text, text, value, attribute="quantity received", unit="drum").bears == bears
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "bears"), [("Order K7: 62 drums", 62, "yes"), ("Order K7: 62 drums", 7, "no")]
+)
+def test_a_number_after_the_name_of_its_order_is_a_number(text: str, value: int, bears: str) -> None:
+    about = {"subject": "order K7", "attribute": "quantity received", "unit": "drum"}
+    assert reading(text, text, value, head="", **about).bears == bears
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "bears"),
+    [
+        ("Invoice total: EUR 42.50", "42.50", "yes"), ("Invoice total: 42.50 EUR", "42.60", "no"),
+        ("Invoice total: 42.50 kg", "42.50", "unclear"),
+    ],
+)  # fmt: skip
+def test_a_claim_without_a_unit(text: str, value: str, bears: str) -> None:
+    assert reading(text, text, value, attribute="invoice total", unit=None, value_type="decimal").bears == bears
+
+
+@pytest.mark.parametrize(("value", "bears"), [(60, "yes"), (3, "no")])
+def test_a_column_that_tells_of_the_property_goes_before_one_that_does_not(value: int, bears: str) -> None:
+    table = "ticket,received,order,dock\nT1,60,4711,3\n"
+    found = reading("T1,60,4711,3", "T1,60,4711,3", value, head=table.replace("T1,60,4711,3\n", ""), media="text/csv",
+                    attribute="pallets delivered")  # fmt: skip
+    assert found.bears == bears
+
+
+@pytest.mark.parametrize(("column", "bears"), [("purchase", "no"), ("", "unclear")])
+def test_the_column_that_is_declared_to_hold_the_subject_says_what_a_row_is_about(column: str, bears: str) -> None:
+    text = "ticket,purchase,received\nT1,4711,9\nT2,4712,10\n"
+    source = Source(text.encode(), "text/csv")
+    evidence = Evidence(source.digest, (CsvSelector(3, "received"),), "10", media="text/csv")
+    found = reopen(evidence, {source.digest: source})
+    assert read_bearing(claim("A", 10), evidence, found, source, Measures(), column=column).bears == bears
+
+
 def test_a_quote_cut_out_of_a_number_says_nothing() -> None:
     text = f"{HEAD}Pallets received: 1000\n"
     source = Source(text.encode(), "text/plain")

@@ -161,6 +161,23 @@ def test_10_invoice_total_wrong(total: str, rule: str) -> None:
     assert found.verdict["standing"] == ["B"]
 
 
+@pytest.mark.parametrize("name", ["amount", "line_total"])
+def test_10_amounts_of_lines_say_together_what_the_invoice_comes_to(name: str) -> None:
+    """They stand beside a field that is named like the claim and states something else: alone each would be void."""
+    lines = [{"qty": 2, "price": 30, name: 60}, {"qty": 1, "price": 50, name: 50}]
+    bill = json.dumps({"order": "4711", "lines": lines, "invoice_total": 120})
+    more = {"attribute": "invoice total", "unit": None}
+    amounts = [at(bill, f"/lines/{n}/{name}", text) for n, text in enumerate(("60", "50"))]
+    of = closed(claim("A", 120, at(bill, "/invoice_total", "120"), **more), claim("B", 110, *amounts, **more),
+                sources={bill: "application/json"})  # fmt: skip
+    found = settle(of)
+    assert brief(found) == ("settled", "R3")
+    assert found.verdict["standing"] == ["B"]
+    of = closed(claim("A", 120, at(bill, "/invoice_total", "120"), **more), claim("B", 60, amounts[0], **more),
+                sources={bill: "application/json"})  # fmt: skip
+    assert settle(of).verdict["standing"] == [], "one of them is the amount of a line, and no total"
+
+
 def test_10_tax_explains_a_total() -> None:
     lines = [{"qty": 2, "price": 50}]
     bill = json.dumps({"order": "4711", "lines": lines, "vat": 19, "total": 119})

@@ -121,7 +121,7 @@ def amounts_in(text: str) -> Amounts:
             continue
         unit = _unit(masked, start, numeral.end)
         part |= numeral.word and numeral.value < 1
-        if not numeral.word and _is_name(masked, start, unit):
+        if not numeral.word and _is_name(masked, text, start, unit):
             continue
         sign = -1 if _SIGN.search(masked[:start]) else 1
         others = frozenset(sign * each for each in _other_readings(masked[start:at]) if each != numeral.value)
@@ -156,10 +156,10 @@ def _masked(text: str) -> str:
     return _NAME.sub(blank_name, _MOMENT.sub(blank, plain))
 
 
-def _is_name(text: str, start: int, unit: str) -> bool:
+def _is_name(masked: str, text: str, start: int, unit: str) -> bool:
     """Whether a number names the thing whose word stands before it, rather than counting something."""
-    before = re.search(r"([^\W\d_]+)(\s*[:=#.]*\s*)$", text[:start])
-    if before is None:
+    before = re.search(r"([^\W\d_]+)(\s*[:=#.]*\s*)$", masked[:start])
+    if before is None or _NAME.search(_MOMENT.sub("", text[before.end(1) : start])):  # "order K7: 12" has its name
         return False
     word = normal(before[1])
     if unit and (unit in UNITS or stem(unit) in UNITS):

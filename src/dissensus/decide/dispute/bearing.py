@@ -25,10 +25,12 @@ from dissensus.decide.dispute.units import STANDARD, Conversion, Units
 from dissensus.decide.dispute.words import UNITS
 
 Bears = Literal["yes", "no", "unclear"]
-Fault = Literal["", "value", "subject", "attribute", "period", "nothing", "unit", "cut"]
+Fault = Literal["", "value", "part", "subject", "attribute", "period", "nothing", "unit", "cut"]
 
 _UNIT_COLUMNS: Final = frozenset(["unit", "uom", "einheit", "unita", "unite"])
 _NO_VALUE_COLUMNS: Final = frozenset(["id", "no", "nr", "number", "key", "ref", "booking", "ticket", "line", "pos"])
+_MONEY: Final = frozenset(["eur", "euro", "usd", "dollar", "gbp", "chf", "jpy", "yen"])
+"""A sum may be claimed without its currency."""
 _WHOLE: Final = frozenset(["complete", "all", "full", "whole", "entire", "missing", "short", "partial"])
 _TRUE: Final = frozenset(["true", "yes", "y", "1", "ja", "si", "oui"])
 _FALSE: Final = frozenset(["false", "no", "n", "0", "nein", "non"])
@@ -69,19 +71,21 @@ class Measures:
 
     def into(self, value: Fraction, unit: str, claim: Claim) -> Fraction | None:
         """``value`` in the claim's unit; None if its unit is another one that is not convertible."""
-        if not unit or stem(unit) == stem(claim.unit or ""):
+        if not unit or stem(unit) == stem(claim.unit or "") or (claim.unit is None and stem(unit) in _MONEY):
             return value
         if (found := self.units.factor(unit, claim.unit, claim.subject)) is not None:
             return value * found[0]
         return None if unit in self.names or stem(unit) in self.names else value
 
 
-def read_bearing(claim: Claim, evidence: Evidence, reopened: Reopened, source: Source, measures: Measures) -> Reading:
-    """What an item that was found says about ``claim``."""
+def read_bearing(
+    claim: Claim, evidence: Evidence, reopened: Reopened, source: Source, measures: Measures, *, column: str = ""
+) -> Reading:
+    """What an item that was found says about ``claim``; ``column`` holds the subject, of a table declared so."""
     if reopened.cut == "number":
         return Reading("no", "The quote is cut out of a longer number.", "cut")
     around = surroundings(evidence, reopened, source)
-    told = [names_subject(claim, around, row, source) for row in around.rows or (None,)]
+    told = [names_subject(claim, around, row, source, column) for row in around.rows or (None,)]
     if "no" in told:
         return Reading("no", "It is about another subject.", "subject", rows=around.rows)
     if any(in_period(claim, row) == "no" for row in around.rows):
@@ -137,10 +141,11 @@ def row_value(claim: Claim, row: Row, measures: Measures) -> Reading:
     label = bool(words) and words <= subject_of(claim).words | _NO_VALUE_COLUMNS
     if same_property(claim, words) == "no" or (label and not words & words_of(claim.attribute or "")):
         return Reading("no", f"The field {name!r} is about something else.", "attribute")
-    if row.chosen is not None and (better := _better(claim, row)) is not None:
-        return Reading("no", f"The field is {name!r}, and there is {better!r}.", "attribute")
     text = row.fields[name]
     amounts = amounts_in(text)
+    if row.chosen is not None and (better := _better(claim, row)) is not None:
+        value = amounts.found[0].value if len(amounts.found) == 1 and not amounts.open else None
+        return Reading("no", f"The field is {name!r}, and there is {better!r}.", "part", value, f"{name}: {text}")
     if len(amounts.found) != 1 or amounts.negated or amounts.open:
         if not amounts.found and not amounts.open:
             return Reading("no", f"The field {name!r} holds no number.", "nothing")
@@ -159,7 +164,10 @@ def value_column(claim: Claim, row: Row) -> str | None:
         if words & (subject.words | _NO_VALUE_COLUMNS) or same_property(claim, words) == "no":
             continue
         if len(amounts_in(text).found) == 1:
-            scored.append((len(words & wanted) + bool(words & {"qty", "quantity", "amount"} and words & wanted), name))
+            also = bool(words & {"qty", "quantity", "amount"} and words & wanted) + (
+                same_property(claim, words) == "yes"
+            )
+            scored.append((len(words & wanted) + also, name))
     scored.sort(reverse=True)
     if not scored or (len(scored) > 1 and scored[0][0] == scored[1][0]):
         return None
@@ -217,8 +225,14 @@ def _labelled(claim: Claim, amounts: list[Amount]) -> Amount | None:
     """The one amount whose words fit the claimed property better than those of all others."""
     if len(amounts) < 2:
         return None
-    wanted = words_of(claim.attribute or "") | {stem(claim.unit or "")}
-    scores = [len(each.words & wanted) for each in amounts]
+    unit = stem(claim.unit or "")
+    wanted = words_of(claim.attribute or "") | {unit}
+    scores = []
+    for number, each in enumerate(amounts):
+        words = each.words | ({unit} & {each.unit})
+        if number and unit and amounts[number - 1].unit == unit != each.unit:
+            words -= {unit}  # "693 drums at dock 3": the word between them is the unit of the first
+        scores.append(len(words & wanted))
     best = max(scores)
     return amounts[scores.index(best)] if best and scores.count(best) == 1 else None
 
@@ -229,6 +243,8 @@ def _single(claim: Claim, amount: Amount, unit: str, measures: Measures, said: s
     said = said.strip()[:80]
     if value is None:
         if is_value(claim, amount.value):
+            if claim.unit is None:
+                return Reading("unclear", f"The claim names no unit: {said}.", "", None, said)
             return Reading("no", f"The unit is another one: {said}.", "unit", None, said)
         return Reading("no", f"It is a number of something else: {said}.", "value", None, said)
     if is_value(claim, value):

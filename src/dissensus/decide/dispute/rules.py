@@ -27,6 +27,8 @@ from dissensus.decide.dispute.places import surroundings
 
 Rule = Literal["R0", "R1", "R2", "R3", "R4", "R5", "R6", "R7"]
 Effect = Literal["returned", "void", "falls", "confirmed", "counted once", "gives way", "settled", "disputed"]
+_PARTS: Final = ("", "value", "part")
+"""Of an item that does not say it alone, but may say it together with others: amounts of the lines of an invoice."""
 RULES: Final[tuple[Rule, ...]] = ("R0", "R1", "R2", "R3", "R4", "R5", "R6", "R7")
 
 
@@ -163,7 +165,11 @@ def r2(docket: Docket) -> Iterator[Applied]:
             continue
         for item in one.items:
             if item.usable and item.source is not None:
-                item.reading = read_bearing(one.claim, item.evidence, item.reopened, item.source, docket.measures)
+                pinned = docket.case.sources.get(item.evidence.digest)
+                column = pinned.table.subject if pinned is not None and pinned.table is not None else ""
+                item.reading = read_bearing(
+                    one.claim, item.evidence, item.reopened, item.source, docket.measures, column=column
+                )
         _together(docket, one)
         other = [item for item in one.items if item.usable and _elsewhere(docket, item)]
         for item in other:
@@ -188,7 +194,7 @@ def _together(docket: Docket, one: Weighed) -> None:
         return
     by_origin: dict[str, dict[str, list[Item]]] = {}
     for item in open_to:
-        if item.reading is not None and item.reading.value is not None and item.reading.fault in ("", "value"):
+        if item.reading is not None and item.reading.value is not None and item.reading.fault in _PARTS:
             digests = by_origin.setdefault(docket.origin_of(item.evidence.digest), {})
             digests.setdefault(item.evidence.digest, []).append(item)
     # of copies one counts, the one that is cited most
@@ -201,7 +207,7 @@ def _together(docket: Docket, one: Weighed) -> None:
     if len(values) < 2 or not is_value(one.claim, sum(values, Fraction(0))):
         return
     for item in open_to:
-        if item.reading is not None and item.reading.value is not None and item.reading.fault in ("", "value"):
+        if item.reading is not None and item.reading.value is not None and item.reading.fault in _PARTS:
             why = f"{len(values)} items add up to it."
             item.reading = Reading("yes", why, "", item.reading.value, item.reading.found, item.reading.rows)
 

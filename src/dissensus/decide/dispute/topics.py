@@ -25,6 +25,8 @@ _TOKEN: Final = re.compile(r"[^\s,;:()\[\]\"']+")
 _IDENTIFIER: Final = r"[^\s,;:()\[\]\"'#]*\d[^\s,;()\[\]\"']*"
 _EMPTY: Final = frozenset(["the", "a", "an", "of", "for", "in", "on", "at", "by", "to", "no", "nr", "number"])
 _IDENTIFYING: Final = frozenset(["no", "nr", "id", "number", "ref", "code"])
+_CONDITION: Final = re.compile(r"\b(?:good|perfect|proper|working)\s+$")
+"""Words after which "order" is a state, and no order."""
 _FAMILIES: Final[Mapping[str, frozenset[str]]] = {
     "planned": frozenset(["ordered", "expected", "planned", "announced", "due", "requested", "promised"]),
     "arrived": frozenset(["received", "delivered", "arrived", "accepted", "receipt", "unloaded"]),
@@ -43,10 +45,11 @@ _NOT_TIMES: Final = frozenset(["due", "print", "printed", "expected", "planned",
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The thing that a claim is about: its identifiers (``4711``), and the other words (``order``)."""
+    """What a claim is about: its identifiers (``4711``), the other words (``order``), and the unit of its number."""
 
     ids: frozenset[str]
     words: frozenset[str]
+    unit: str = ""
 
 
 def subject_of(claim: Claim) -> Subject:
@@ -54,12 +57,18 @@ def subject_of(claim: Claim) -> Subject:
     tokens = [token.strip(".#") for token in _TOKEN.findall(normal(claim.subject or ""))]
     ids = frozenset(token for token in tokens if any(char.isdigit() for char in token))
     words = frozenset(stem(token) for token in tokens if token and token not in ids) - _EMPTY
-    return Subject(ids, words)
+    return Subject(ids, words, stem(claim.unit or ""))
 
 
-def names_subject(claim: Claim, around: Surroundings, row: Row | None, source: Source) -> Told:
-    """Whether what stands around an item is about the claim's subject; ``no`` if it is about another thing."""
+def names_subject(claim: Claim, around: Surroundings, row: Row | None, source: Source, column: str = "") -> Told:
+    """Whether what stands around an item is about the claim's subject; ``no`` if it is about another thing.
+
+    ``column`` is the one that is declared to hold what a row is about; "" if none is.
+    """
     subject = subject_of(claim)
+    if row is not None and (written := normal(row.fields.get(column, "")).strip()):
+        own = written == normal(claim.subject or "").strip() or any(_stands(one, written) for one in subject.ids)
+        return "yes" if own else "no"
     if row is not None and (told := _in_row(subject, row)) != "silent":
         return told
     told, others = _in_text(subject, around.line)
@@ -68,6 +77,8 @@ def names_subject(claim: Claim, around: Surroundings, row: Row | None, source: S
     whole = source.text
     if whole is None:
         return "silent"
+    if row is not None and row.number:
+        whole = whole.lstrip("\ufeff").partition("\n")[0]  # what another row names, this one need not be about
     everywhere, others = _in_whole(subject, whole)
     if everywhere != "yes":
         return "no" if others and subject.ids else "silent"
@@ -120,7 +131,8 @@ def named_in(subject: Subject, text: str) -> list[str]:
     for match in re.finditer(pattern, text):
         following = re.match(r"\s*([^\W\d_]+)", text[match.end() :])
         identifier = match[1].strip(".:")
-        counted = following is not None and following[1] in UNITS  # order 12 pallets
+        counted = following is not None and (following[1] in UNITS or stem(following[1]) == subject.unit)
+        counted = counted or _CONDITION.search(text[: match.start()]) is not None  # in good order: 12
         if not counted and (identifier in subject.ids or _alike(identifier, subject)):
             found.append(identifier)
     return found

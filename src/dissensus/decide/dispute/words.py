@@ -39,6 +39,8 @@ UNITS: Final = _words(
     " s ms min h hr hrs w kw kwh v hz j kj cal kcal pa psi k c f b kb mb gb tb byte bytes"
     " percent pct ppm eur euro euros usd dollar dollars gbp cent cents chf jpy yen"
     " pcs box boxes carton cartons pallet pallets crate crates"
+    " drum drums sack sacks bag bags roll rolls barrel barrels bottle bottles bale bales bundle bundles reel reels"
+    " tray trays bucket buckets keg kegs jar jars"
 )
 """Units in words and letters."""
 
