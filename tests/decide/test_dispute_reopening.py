@@ -305,8 +305,20 @@ def test_csv() -> None:
     assert opened("\ufeffid;qty\n1;2", "id", CsvSelector(1, 1, CsvDialect(";"))).result == "EXACT"
 
 
-def test_a_column_that_two_headers_name_is_none() -> None:
-    assert opened("a,a\n1,2", "1", CsvSelector(2, "a")).result == "OUT_OF_RANGE"
+def test_a_short_quote_that_is_all_there_is_is_found_after_n_too() -> None:
+    # the floor of twelve characters is for quotes that do not stand where they should: this one has no such place
+    found = opened("It held 10\u00a0kg, ﬁlled.", "10 kg", QuoteSelector("10 kg"))
+    assert (found.result, found.text) == ("REPAIRED", "10\u00a0kg")
+    assert opened("A 10\u00a0kg, B 10\u00a0kg", "10 kg", QuoteSelector("10 kg")).result == "AMBIGUOUS"
+    assert opened("It held 10\u00a0kg, ﬁlled.", "10 kg", TextSelector(0, 5)).result == "NOT_FOUND"
+
+
+def test_a_column_that_two_headers_name_is_not_told_apart_and_its_number_is() -> None:
+    # both values stand there, so that neither quote is a forgery: the author has to say which column is meant
+    for quote in ("1", "2", "3"):
+        assert opened("a,a\n1,2", quote, CsvSelector(2, "a")).result == "AMBIGUOUS"
+    assert opened("a,a\n1,2", "2", CsvSelector(2, 2)).result == "EXACT"
+    assert opened("a,a\n1,2", "1", CsvSelector(3, "a")).result == "OUT_OF_RANGE"
 
 
 def test_json() -> None:
@@ -325,6 +337,31 @@ def test_json() -> None:
     assert opened(document, "12.5", JsonSelector("/a~1b/~0/1")).result == "NOT_FOUND"
     found = opened(document, "x\ny, and so on", JsonSelector("/"))
     assert (found.result, found.selector) == ("MOVED", JsonSelector("/a~1b/~0/4"))
+
+
+def test_a_json_key_that_stands_twice_is_not_told_apart() -> None:
+    document = '{"a": 1, "b": {"c": [{"a": 1}]}, "a": 2}'
+    for pointer, result in [("/a", "AMBIGUOUS"), ("/b/c/0/a", "EXACT"), ("/b/a", "OUT_OF_RANGE"), ("", "NOT_FOUND")]:
+        assert opened(document, "1", JsonSelector(pointer)).result == result, pointer
+    assert opened('{"x": [{}, {"y": 1, "z": 3, "y": 2}]}', "3", JsonSelector("/x/1/z")).result == "EXACT"
+    assert opened('{"x": {"y": 1}, "x": {"y": 2}}', "2", JsonSelector("/x/y")).result == "AMBIGUOUS"
+
+
+@pytest.mark.parametrize("odd", ["1e400", "-1E-400", "9" * 6000, '"\\ud83d"', '"\\udead\\ud83d"', '"\\\\ud83d"'])
+def test_a_value_that_no_float_or_text_holds_hides_no_other(odd: str) -> None:
+    document = f'{{"odd": {odd}, "list": ["\\ud83d\\ude00", {{"qty": 1.50}}]}}'
+    assert opened(document, "1.50", JsonSelector("/list/1/qty")).result == "EXACT"
+    assert opened(document, "\U0001f600", JsonSelector("/list/0")).result == "EXACT"
+    assert opened(document, "\U0001f600", QuoteSelector("\U0001f600")).selector == JsonSelector("/list/0")
+    if odd[0] != '"':
+        assert opened(document, odd, JsonSelector("/odd")).result == "EXACT"
+    assert opened(document, "1.50", JsonSelector("/list/2")).result == "OUT_OF_RANGE"
+
+
+def test_a_text_that_is_json_by_chance_has_tokens() -> None:
+    assert opened("4711", "4711", TokenSelector(0, 1)).result == "EXACT"
+    assert opened('"ten pallets"', 'pallets"', TokenSelector(1, 2)).result == "EXACT"
+    assert opened('{"a": 1}', '{"a":', TokenSelector(0, 1)).result == "OUT_OF_RANGE"
 
 
 def test_tokens() -> None:

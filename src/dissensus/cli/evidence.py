@@ -102,7 +102,8 @@ def _checked(
         if item.claim is not None and not item.evidence and not file.debate:
             yield {**head, "result": "INCOMPLETE", "hint": "The claim has no evidence; it is not weighed."}
         for each in item.evidence:
-            yield {**head, **_result(each, reopen(each, sources, look))}
+            read = sources.in_dialect(each)
+            yield {**head, **_result(read, reopen(read, sources, look))}
     for quote in file.typed:
         head = {"file": str(file.path), "line": 0, "claim": quote.claim}
         yield {**head, "result": None, "typed": True, "verified": quote.verified, "quote": quote.text}

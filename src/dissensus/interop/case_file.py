@@ -180,7 +180,7 @@ class _Reading(Sources):
         if isinstance(items, list):
             data["evidence"] = [self.evidence(one, at, (*place, "evidence", n)) for n, one in enumerate(items)]
         claim = claim_from(data, at, place, name=name)
-        claim = replace(claim, evidence=tuple(self.with_dialect(item) for item in claim.evidence))
+        claim = replace(claim, evidence=tuple(self.folders.in_dialect(item) for item in claim.evidence))
         asides = {key: str(given[key]) for key in _ASIDES if given.get(key) not in (None, "")}
         if asides:
             self.reports.append(Report(claim=claim.id, **asides))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from dissensus.decide.dispute.case import PackSize, Pinned
-from dissensus.decide.dispute.evidence import CsvSelector, Evidence
+from dissensus.decide.dispute.evidence import Evidence
 from dissensus.decide.dispute.parsing import Wrong, evidence_from
 from dissensus.decide.dispute.sources import Source
 from dissensus.decide.dispute.values import NotRead, decimal_of, value_of
@@ -36,6 +36,7 @@ class Sources(Fields):
 
     files: dict[str, File] = field(default_factory=dict)
     told: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _folders: Folders | None = None
 
     def source(self, label: str, given: Any) -> None:
         """Pin a source that the file names under ``sources``."""
@@ -61,13 +62,19 @@ class Sources(Fields):
         table = self.table(told.get("table"), place)
         self.told[self.files[label].digest] = {**told, "label": label, "table": table}
 
+    @property
+    def folders(self) -> Folders:
+        """Where the bytes under a digest are found: the copies, then the folder of the file."""
+        if self._folders is None:
+            self._folders = Folders((self.store, *(file.stored for file in self.files.values()), self.folder))
+        return self._folders
+
     def pinned(self, items: list[Evidence]) -> dict[str, Pinned]:
         """The bytes that are cited, and those that are named; what is nowhere is left out, which reopening says."""
-        folders = Folders((self.store, *(file.stored for file in self.files.values()), self.folder))
         found: dict[str, Pinned] = {}
         size = 0
         for digest in sorted({item.digest for item in items} | {file.digest for file in self.files.values()}):
-            source = folders(digest)
+            source = self.folders(digest)
             if source is None:
                 continue
             size += len(source.data)
@@ -95,18 +102,6 @@ class Sources(Fields):
         rest = {key: value for key, value in given.items() if key != "source"}
         media = self.told[file.digest].get("media") or file.media
         return {"digest": file.digest, "media": media, "live_ref": self.told[file.digest]["file"], **rest}
-
-    def with_dialect(self, item: Evidence) -> Evidence:
-        """The item, its csv selectors with the dialect of the file, where they declare none."""
-        file = next((file for file in self.files.values() if file.digest == item.digest), None)
-        if file is None or file.dialect is None:
-            return item
-        dialect, plain = file.dialect, CsvSelector(1).dialect
-        selectors = tuple(
-            replace(one, dialect=dialect) if isinstance(one, CsvSelector) and one.dialect == plain else one
-            for one in item.selectors
-        )
-        return replace(item, selectors=selectors)
 
     def pack_size(self, given: Any, number: int) -> PackSize:
         """A declared conversion, an entry of ``units``."""
@@ -137,8 +132,8 @@ class Sources(Fields):
         )
         subject = given.get("subject")
         return PackSize(
-            unit=str(texts["unit"]), factor=factor, of=str(texts["of"]), evidence=tuple(map(self.with_dialect, read)),
-            subject=None if subject is None else str(subject),
+            unit=str(texts["unit"]), factor=factor, of=str(texts["of"]),
+            evidence=tuple(map(self.folders.in_dialect, read)), subject=None if subject is None else str(subject),
         )  # fmt: skip
 
 

@@ -9,14 +9,14 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from dissensus.decide.dispute.evidence import CsvDialect, Evidence, Live
+from dissensus.decide.dispute.evidence import CsvDialect, CsvSelector, Evidence, Live
 from dissensus.decide.dispute.reopening import LiveCopy
 from dissensus.decide.dispute.sources import Source
 from dissensus.errors import SpecError, StorageError
@@ -181,6 +181,7 @@ class Folders:
     most: int = MOST_BYTES
     passed_over: list[Path] = field(default_factory=list)
     _open: dict[str, Source] = field(default_factory=dict)
+    _dialects: dict[str, CsvDialect] = field(default_factory=dict)
     _known: dict[str, Path] | None = None
     _named: dict[str, Path] = field(default_factory=dict)
 
@@ -192,6 +193,24 @@ class Folders:
                 return None
             self._open[digest] = open_source(read_bytes(path, most=self.most), media_of(_head(path), path.name))
         return self._open[digest]
+
+    def in_dialect(self, item: Evidence) -> Evidence:
+        """The item, its csv selectors with the dialect of the file where they declare none, so that it is recorded."""
+        plain = CsvDialect()
+        if not any(isinstance(one, CsvSelector) and one.dialect == plain for one in item.selectors):
+            return item
+        source = self(item.digest)
+        if source is None or source.paged:
+            return item
+        if item.digest not in self._dialects:
+            self._dialects[item.digest] = dialect_of(source.data)
+        selectors = tuple(
+            replace(one, dialect=self._dialects[item.digest])
+            if isinstance(one, CsvSelector) and one.dialect == plain
+            else one
+            for one in item.selectors
+        )
+        return replace(item, selectors=selectors)
 
     def add(self, source: Source) -> str:
         """Keep a source that lies in no folder; its digest."""

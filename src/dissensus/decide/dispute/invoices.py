@@ -44,10 +44,9 @@ def wrong_total(source: Source, row: Row) -> tuple[str, tuple[Cite, ...]] | None
     if row.chosen is None or not words_of(row.chosen) & _STATED:
         return None
     stated = number_in(row.fields.get(row.chosen, ""))
-    raw = source.value(row.pointer)
-    if stated is None or raw is None:
+    document = source.decoded(row.pointer)
+    if stated is None or document is None:
         return None
-    document = msgspec.json.decode(raw)
     lists = [(key, value) for key, value in document.items() if _is_lines(value)] if isinstance(document, dict) else []
     if len(lists) != 1:
         return None

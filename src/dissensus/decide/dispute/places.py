@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-import msgspec
 
 from dissensus.decide.dispute.csv_cells import Cell
 from dissensus.decide.dispute.evidence import (
@@ -136,11 +133,11 @@ def _object(source: Source, pointer: str) -> Row | None:
     """The object around a JSON value, with the scalar fields of those around it."""
     fields: dict[str, str] = {}
     parts = pointer.split("/")[1:]
-    value = _decoded(source, pointer)
+    value = source.decoded(pointer)
     inner = value if isinstance(value, dict) else None
     chosen = None if inner is not None or not parts else parts[-1].replace("~1", "/").replace("~0", "~")
     for depth in range(len(parts) if inner is not None else len(parts) - 1, -1, -1):
-        around = _decoded(source, "".join(f"/{part}" for part in parts[:depth]))
+        around = source.decoded("".join(f"/{part}" for part in parts[:depth]))
         if isinstance(around, dict):
             for key, item in around.items():
                 if isinstance(item, str | int | float | bool) and key not in fields:
@@ -149,11 +146,6 @@ def _object(source: Source, pointer: str) -> Row | None:
         chosen = None
     where = pointer if inner is not None else "".join(f"/{part}" for part in parts[:-1])
     return Row(fields, 0, chosen, where) if fields else None
-
-
-def _decoded(source: Source, pointer: str) -> Any:
-    raw = source.value(pointer)
-    return None if raw is None else msgspec.json.decode(raw)
 
 
 def _as_written(source: Source, parts: list[str], key: str) -> str:

@@ -10,7 +10,8 @@ The first row that matches is the result:
 5  REPAIRED             it is after N (:mod:`dissensus.decide.dispute.normalise`)
 6  MOVED                the quote stands once elsewhere, as written or after N, or context leaves one place of several;
                         a quote of less than 12 characters after N is NOT_FOUND
-7  AMBIGUOUS            it stands at several places, and not at the selector
+7  AMBIGUOUS            it stands at several places, and not at the selector; or the selector's key or header is there
+                        more than once
 8  REPAIRED, partial    85 % of it in one run, once, and the rest holds nothing that matters
 9  NOT_FOUND            otherwise
 =  ===================  ===========================================================================================
@@ -30,6 +31,7 @@ from dataclasses import dataclass, replace
 
 from dissensus.decide.dispute.evidence import (
     Evidence,
+    JsonSelector,
     Live,
     PageSelector,
     QuoteSelector,
@@ -48,7 +50,7 @@ from dissensus.decide.dispute.searching import (
     normal_found_in,
     partial,
 )
-from dissensus.decide.dispute.selectors import Compared, Selected, compare, select, spaces
+from dissensus.decide.dispute.selectors import Compared, Selected, compare, names_several, select, spaces
 from dissensus.decide.dispute.sources import Source, Space
 
 Sources = Mapping[str, Source | bytes] | Callable[[str], Source | bytes | None]
@@ -98,9 +100,13 @@ def _in_source(evidence: Evidence, source: Source) -> Reopened:
     if not anchors:
         return _searched(evidence, source, alone=True)
     selected = [select(source, anchor) for anchor in anchors]
+    several = [anchor for anchor in anchors if names_several(source, anchor)]
     for anchor, part in zip(anchors, selected, strict=True):
-        if part is None:
+        if part is None and anchor not in several:
             return Reopened("OUT_OF_RANGE", hint=_outside(anchor, evidence, source))
+    if several:
+        named = "key on the way" if isinstance(several[0], JsonSelector) else "column's header"
+        return Reopened("AMBIGUOUS", hint=f"The {named} is there more than once: which one is meant is not said.")
     parts = [part for part in selected if part is not None]
     fine = any(isinstance(each, TextSelector | TokenSelector | QuoteSelector) for each in evidence.selectors)
     compared = [compare(source, part, evidence.quote, within=_may_be_wider(part, fine=fine)) for part in parts]
@@ -155,9 +161,7 @@ def _searched(evidence: Evidence, source: Source, *, alone: bool) -> Reopened:
     for space in where:
         hits = found_in(space, quote)
         exact = bool(hits)
-        if not exact and not short:
-            hits = normal_found_in(space, wanted)
-        if hits:
+        if hits := hits or normal_found_in(space, wanted):
             return _chosen(evidence, space, hits, alone=alone, exact=exact)
     for space in () if short else where:
         if run := partial(space, quote):

@@ -79,6 +79,16 @@ def select(source: Source, selector: Selector) -> Selected | None:
     return None
 
 
+def names_several(source: Source, selector: Selector) -> bool:
+    """Whether a selector's name stands for several things: a JSON key or the header of a column that is there twice."""
+    if isinstance(selector, JsonSelector):
+        return source.repeats(selector.pointer)
+    if not isinstance(selector, CsvSelector) or not isinstance(selector.col, str):
+        return False
+    rows = source.cells(selector.dialect)
+    return 1 <= selector.row <= len(rows) and len(_columns(rows[0], selector.col)) > 1
+
+
 def compare(source: Source, selected: Selected, quote: str, *, within: bool) -> Compared:
     """How ``quote`` compares with what was selected.
 
@@ -145,14 +155,15 @@ def _cell(source: Source, selector: CsvSelector) -> Selected | None:
     row = rows[selector.row - 1]
     if selector.col is None:
         return Selected(selector, source.text[row[0].start : row[-1].end])
-    column = _column(rows[0], selector.col)
-    return Selected(selector, row[column - 1].text) if 1 <= column <= len(row) else None
+    columns = _columns(rows[0], selector.col)
+    if len(columns) != 1 or not 1 <= columns[0] <= len(row):
+        return None
+    return Selected(selector, row[columns[0] - 1].text)
 
 
-def _column(header: list[Cell], column: int | str) -> int:
-    """The number of a column, from 1; 0 if no header has that name, or several have."""
+def _columns(header: list[Cell], column: int | str) -> list[int]:
+    """The numbers, from 1, of the columns that have this number or header."""
     if isinstance(column, int):
-        return column
+        return [column]
     found = [n for n, cell in enumerate(header, 1) if cell.text == column]
-    found = found or [n for n, cell in enumerate(header, 1) if cell.text.strip() == column.strip()]
-    return found[0] if len(found) == 1 else 0
+    return found or [n for n, cell in enumerate(header, 1) if cell.text.strip() == column.strip()]

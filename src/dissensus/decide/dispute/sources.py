@@ -5,6 +5,7 @@ Reading never raises: what bytes do not hold (text, JSON, a page) is None or emp
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +33,9 @@ DIVIDER: Final = "\uffff"
 _LINE_END: Final = re.compile("\r\n|\n|\r")
 _CHARSET: Final = re.compile(r"charset=[\"']?([A-Za-z0-9_.:-]{1,40})")
 _INDEX: Final = re.compile("0|[1-9][0-9]{0,17}")
+_ESCAPE: Final = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
 _MOST_LEAVES: Final = 1_000_000
 
 
@@ -54,6 +58,10 @@ class Space:
         if self._normal is None:
             self._normal = normalised(self.text)
         return self._normal
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object, each of its keys as often as it stands there."""
 
 
 class Source:
@@ -122,12 +130,12 @@ class Source:
 
     def _read_tokens(self, pointer: str) -> list[str] | None:
         raw = self.value(pointer)
-        if raw is not None:
+        if raw is not None and (pointer or raw[:1] == b"["):
             try:
                 return msgspec.json.decode(raw, type=list[str])
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 return None
-        return None if pointer or self.text is None or self.is_json else self.text.split()
+        return None if pointer or self.text is None or (raw or b"")[:1] in (b"{", b"[") else self.text.split()
 
     @cached_property
     def is_json(self) -> bool:
@@ -153,11 +161,58 @@ class Source:
             raw = None if inner is None else bytes(inner).strip()
         return raw
 
+    def decoded(self, pointer: str) -> Any:
+        """The JSON value at a pointer, read; None if there is none. Numbers are told apart from texts, and no more."""
+        raw = self.value(pointer)
+        if raw is None:
+            return None
+        try:
+            return msgspec.json.decode(raw)
+        except msgspec.ValidationError:  # a number that no float holds; what it says is read from how it is written
+            return json.loads(raw, parse_int=float)
+
+    def repeats(self, pointer: str) -> bool:
+        """Whether a key on the way along ``pointer`` stands in its object more than once: which is meant is not said.
+
+        Source: RFC 6901, section 4, leaves what such a pointer selects undefined.
+        """
+        around = self._repeated
+        for part in pointer.split("/")[1:]:
+            key = part.replace("~1", "/").replace("~0", "~")
+            if isinstance(around, _Pairs):
+                found = [value for name, value in around if name == key]
+                if len(found) > 1:
+                    return True
+                around = found[0] if found else None
+            elif isinstance(around, list) and _INDEX.fullmatch(key) and int(key) < len(around):
+                around = around[int(key)]
+            else:
+                return False
+        return False
+
+    @cached_property
+    def _repeated(self) -> Any:
+        """The document with its objects as pairs, if one of them has a key twice; else None."""
+        twice = False
+
+        def pairs(found: list[tuple[str, Any]]) -> _Pairs:
+            nonlocal twice
+            twice = twice or len({name for name, _ in found}) < len(found)
+            return _Pairs(found)
+
+        try:
+            document = json.loads(self._document or b"null", object_pairs_hook=pairs, parse_int=str, parse_float=str)
+        except (ValueError, RecursionError):
+            return None
+        return document if twice else None
+
     @cached_property
     def _document(self) -> bytes | None:
-        raw = self.data.removeprefix(b"\xef\xbb\xbf").strip()
+        # half a surrogate pair, as left by a cut through an emoji, is U+FFFD: it spoils its own value and no other
+        raw = _ESCAPE.sub(_whole_escape, self.data.removeprefix(b"\xef\xbb\xbf").strip())
         try:
-            msgspec.json.decode(raw)
+            raw.decode()
+            msgspec.json.decode(raw, type=msgspec.Raw)  # the grammar alone: a number may be of any size
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         return raw
@@ -215,13 +270,17 @@ class Source:
         yield self._space("leaves", self._leaf_space)
 
     def _leaf_space(self) -> Space:
-        leaves = _leaves(msgspec.json.decode(self._document or b"null"))
+        leaves = _leaves(self.decoded(""))
         return _joined([text for _, text in leaves], DIVIDER, lambda a, _b: JsonSelector(leaves[a][0]))
 
     def _space(self, key: object, make: Callable[[], Space]) -> Space:
         if key not in self._spaces:
             self._spaces[key] = make()
         return self._spaces[key]
+
+
+def _whole_escape(match: re.Match[bytes]) -> bytes:
+    return b"\\ufffd" if match[1] else match[0]
 
 
 def _joined(texts: Sequence[str], between: str, place: Callable[[int, int], Selector], *, whole: bool = False) -> Space:
