@@ -287,7 +287,11 @@ def test_pin_then_check(tmp_path: Path) -> None:
 def test_check_reads_a_table_as_it_is_written(tmp_path: Path) -> None:
     (tmp_path / "stock.csv").write_text('\ufeffitem;qty;price\nbolt;2;1,50\n"nut; M8";3;2,75\n')
     digest = json.loads(run("pin", tmp_path / "stock.csv", "--store", tmp_path / "kept", "--json").stdout)["digest"]
-    cells = [({"row": 3, "col": "item"}, "nut; M8"), ({"row": 2, "col": 3}, "1,50"), ({"row": 2}, "bolt;2;1,50")]
+    cells: list[tuple[dict[str, object], str]] = [
+        ({"row": 3, "col": "item"}, "nut; M8"),
+        ({"row": 2, "col": 3}, "1,50"),
+        ({"row": 2}, "bolt;2;1,50"),
+    ]
     items = [{"digest": digest, "quote": text, "selectors": [{"type": "csv", **cell}]} for cell, text in cells]
     (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, items)))
     found = lines_of(run("check", tmp_path / "items.jsonl", "--sources", tmp_path / "kept", "--json"))
