@@ -192,6 +192,12 @@ async def _cast_again(head: runs.Head, path: str | Path) -> AsyncIterator[Cast]:
         async with cell_again(case) as wrap, Cast(panel, late=True, wrap=wrap) as cast:
             yield cast
         return
+    if (share := head.settings.get("share")) and share.get("cell"):
+        from dissensus.run.reporting import cell_again as cell_of_share_again
+
+        async with cell_of_share_again(share) as wrap, Cast(panel, late=True, wrap=wrap) as cast:
+            yield cast
+        return
     async with Cast(panel, late=True) as cast:
         yield cast
 
