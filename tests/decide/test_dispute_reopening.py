@@ -231,6 +231,8 @@ LONG = "the goods of the second truck were unloaded by the crew at the northern 
         ("opened goods" + LONG[9:], "unopened goods" + LONG[9:], "MOVED"),
         (LONG.replace("that day", "a year"), LONG, "NOT_FOUND"),
         (LONG.replace("the goods", "useful goods"), LONG.replace("the goods", "useless goods"), "NOT_FOUND"),
+        (LONG.replace("that day", "un-use"), LONG.replace("that day", "use"), "NOT_FOUND"),
+        (LONG.replace("that day", "use"), LONG.replace("that day", "non-use"), "NOT_FOUND"),
         (LONG.replace("crew", "team"), LONG, "NOT_FOUND"),  # no run of 85 %
         (LONG + " indeed", LONG + ". " + LONG, "NOT_FOUND"),  # the run is not unique
     ],

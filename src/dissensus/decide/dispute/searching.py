@@ -172,6 +172,8 @@ def _weighs(one: str, other: str) -> bool:
         return True
     if any(word.endswith("less") for word in words ^ others):
         return True
+    words |= set(_TOKEN.findall(one.replace("-", "")))  # "un-loaded" is "unloaded"
+    others |= set(_TOKEN.findall(other.replace("-", "")))
     return any(_negates(a, b) or _negates(b, a) for a in words for b in others)
 
 
