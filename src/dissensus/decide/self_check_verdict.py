@@ -126,7 +126,7 @@ def read_verdict(text: str, asking: Asking, shown: tuple[Held, Held], names: Map
 
 def is_nothing(text: str) -> bool:
     """Whether a field says that there is nothing to put into it."""
-    return folded(text) in ("", "none", "no", "nothing", "null", "n/a", "na", "-", "…", "...", "no source", "no quote")
+    return folded(text) in ("", "none", "nothing", "null", "n/a", "na", "-", "…", "...", "no source", "no quote")
 
 
 # --- the parts of a reply
