@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from hashlib import sha256
@@ -175,11 +176,30 @@ def test_a_pdf_by_page() -> None:
 
 def test_a_pdf_without_text_and_a_broken_one() -> None:
     pytest.importorskip("pypdf")
-    for data, result in ((pdf_of("", ""), "NOT_FOUND"), (b"%PDF-1.7\n" + b"\xff" * 50, "OUT_OF_RANGE")):
+    for data, result, why in (
+        (pdf_of("", ""), "NOT_FOUND", "a scan"),
+        (b"%PDF-1.7\n" + b"\xff" * 50, "OUT_OF_RANGE", "damaged"),
+        (locked(pdf_of("Pallets received: 10"), "secret"), "OUT_OF_RANGE", "encrypted"),
+    ):
         source = open_source(data)
         found = reopen(Evidence(source.digest, (PageSelector(1),), "Pallets received: 10"), {source.digest: source})
         assert found.result == result
-        assert found.hint
+        assert why in found.hint, "that is not said of a page that the file has not"
+
+
+def locked(data: bytes, password: str) -> bytes:
+    """The PDF, encrypted for those who know the password."""
+    from pypdf import PdfReader, PdfWriter
+
+    writer, out = PdfWriter(clone_from=PdfReader(io.BytesIO(data))), io.BytesIO()
+    writer.encrypt(password, algorithm="RC4-128")
+    writer.write(out)
+    return out.getvalue()
+
+
+def test_a_pdf_that_only_its_owner_may_change_is_read() -> None:
+    pytest.importorskip("pypdf")
+    assert pages_of(locked(pdf_of("Pallets received: 10"), "")) == ["Pallets received: 10"]
 
 
 @given(st.binary(max_size=300), st.integers(0, 700))

@@ -205,11 +205,16 @@ def _chosen(evidence: Evidence, space: Space, hits: list[Hit], *, alone: bool, e
 
 
 def _not_found(source: Source, hint: str) -> Reopened:
+    return Reopened("NOT_FOUND", hint=_unread(source) or hint)
+
+
+def _unread(source: Source) -> str:
+    """Why no text can be read from a source; "" if there is some."""
+    if source.paged and not source.pages:
+        return "No page of the file can be read: it may be encrypted or damaged."
     if source.paged and not any(page.strip() for page in source.pages):
-        hint = "The file has pages and no text: it may be a scan."
-    elif source.text is None:
-        hint = "The source is no text."
-    return Reopened("NOT_FOUND", hint=hint)
+        return "The file has pages and no text: it may be a scan."
+    return "The source is no text." if source.text is None else ""
 
 
 def _cut_hint(broken: str) -> str:
@@ -219,8 +224,10 @@ def _cut_hint(broken: str) -> str:
 def _outside(anchor: Selector, evidence: Evidence, source: Source) -> str:
     """Why a selector is out of range, and where the quote stands instead, as a hint."""
     said = f"The {anchor.type} selector reaches out of the source."
-    if source.text is None:
-        return f"{said} The source is no text."
+    if why := _unread(source):
+        return f"{said} {why}"
+    if isinstance(anchor, JsonSelector) and not source.is_json:
+        return f"{said} The source is no JSON document."
     if len(normal(evidence.quote)) < SHORTEST:
         return said
     for space in spaces(source, evidence.selectors):
