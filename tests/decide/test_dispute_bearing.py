@@ -38,7 +38,8 @@ SAYS_SO = [
     "Pallets received: 10", "Received 10 pallets.", "received: 10 pallets", "10 pallets received",
     "We unloaded ten pallets at the dock.", "Pallets (received): 10", "10 pallets received, 12 ordered",
     "ordered 12, received 10", "Order 4711: 10 pallets", "PALLETS RECEIVED: 10", "Pallets received = 10",
-    "received 10 pallets at 11:45 on 2026-03-02", "Line 3: 10 pallets received", "pallets received 10.0",
+    "received 10 pallets at 11:45 on 2026-03-02", "Pallets received:10", "**Pallets received:** 10",
+    "* Pallets received: **10**", "Line 3: 10 pallets received", "pallets received 10.0",
 ]  # fmt: skip
 
 

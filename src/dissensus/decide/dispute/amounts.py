@@ -25,6 +25,7 @@ _MOMENT: Final = re.compile(
     r"|\b\d{1,2}[./]\d{1,2}[./]\d{4}\b|\b\d{1,2}:\d{2}(?::\d{2})?\b"
 )
 _NAME: Final = re.compile(r"\S*[^\W\d_]\S*\d\S*|\S*\d\S*[-_/#]\S*\d\S*|\S*#\S*\d\S*")
+_LABELLED: Final = re.compile(r"[^\W\d_]+[:=][-+\u2212]?\d[\d.,]*")
 _WITH_UNIT: Final = re.compile(r"[€$£¥]?\d[\d.,]*(?:%|€|\$|£|¥|([^\W\d_]{1,8}))?")
 NAMED: Final = _set(
     "order no nr number note invoice delivery ticket booking line page row item position pos ref id document article"
@@ -150,6 +151,8 @@ def _masked(text: str) -> str:
         token = match[0]
         bare = token.strip(".,;:()[]\"'")
         plain = _WITH_UNIT.fullmatch(bare)  # 480g, 12%
+        if _LABELLED.fullmatch(bare):  # received:12
+            return token
         return token if plain and (not plain[1] or normal(plain[1]) in UNITS) else " " * len(token)
 
     plain = _BOLD.sub(lambda match: match[0].replace("*", " "), text) if "*" in text else text

@@ -95,7 +95,7 @@ def amount_of(text: str, asked: Asked) -> Amount | str:
         return f"can be read in two ways: {shown}"
     if not _PLAIN.fullmatch(plain_text(amount.value)):
         return f"holds no decimal: {shown}"
-    beside = words_of(text) - asked.words - MEASURES.names
+    beside = words_of(f"{text[: amount.start]} {text[amount.end :]}") - asked.words - MEASURES.names
     if beside:
         return f"holds more than a number and a unit: {shown}"
     known = amount.unit in MEASURES.names or amount.unit == stem(asked.wanted.unit)

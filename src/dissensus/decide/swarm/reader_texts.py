@@ -29,6 +29,7 @@ _ORNAMENT: Final = re.compile(r"^[\s>*•|#+_`-]+(?=[^\W\d_])|[\s*_`|]+$|\*\*|__
 _COLUMNS: Final = re.compile(r"\t+\s*|\s*\|\s*|;\s+|\s{2,}")
 _SEPARATOR: Final = re.compile(r"(?<!\d)[:=]|[:=](?!\d)|\.{2,}|…+")
 _BESIDE: Final = re.compile(r"(?P<label>[^\d:=]*[^\W\d_])\s+(?P<value>[-+\u2212€$£¥]?\s?\d.*)")
+_COUNTED: Final = re.compile(r"\d[\d.,]*\s+(?=[^\W\d_])")
 _DATE_LABELS: Final = set_of("date day datum delivered received arrived booked delivery receipt signed unloaded of on")
 _DATE_WORDS: Final = frozenset(["date", "datum", "delivered", "received", "arrived", "booked", "unloaded"])
 _DOCUMENTS: Final = (
@@ -115,7 +116,7 @@ class Paper:
 
 
 def pairs_in(line: str) -> Iterator[tuple[str, str]]:
-    """The labels of a line with what stands beside each; a phrase with a number in it is its own label."""
+    """The labels of a line with what stands beside each; a phrase that begins with a number is its own label."""
     bare = _ORNAMENT.sub("", line).strip()
     pieces = [piece.strip() for piece in _COLUMNS.split(bare) if piece.strip()]
     at = 0
@@ -130,8 +131,8 @@ def pairs_in(line: str) -> Iterator[tuple[str, str]]:
             at += 1
         elif beside := _BESIDE.fullmatch(piece):
             yield beside["label"], beside["value"]
-        elif piece[:1].isdigit():
-            yield piece, piece
+        elif counted := _COUNTED.match(piece):
+            yield piece[counted.end() :], piece
         elif after and _starts_with_number(after):
             yield piece.strip(". "), after
             at += 1
