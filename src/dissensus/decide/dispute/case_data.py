@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from dissensus.decide.dispute.case import Asking, Case, PackSize, Pinned, Report, ToolCall
-from dissensus.decide.dispute.claims import Claim
+from dissensus.decide.dispute.claims import Claim, wrong_parts
 from dissensus.decide.dispute.docket import Docket
 from dissensus.decide.dispute.parsing import Line, claim_data, claim_from, evidence_data, evidence_from
 from dissensus.decide.dispute.precedence import precedence_data, precedence_from
@@ -18,6 +18,10 @@ from dissensus.errors import SpecError
 
 MOST_CLAIMS = 1000
 """Most claims of one case: each is compared with each other one."""
+MOST_DEEP = 20
+"""Most levels of parts of parts."""
+MOST_PARTS = 10_000
+"""Most parts of one claim, those of its parts included, each as often as it is a part."""
 
 
 def case_data(case: Case) -> dict[str, Any]:
@@ -89,7 +93,10 @@ def case_from(data: Mapping[str, Any]) -> Case:
 
 
 def checked(case: Case) -> Case:
-    """The case, if it can be one. Raises SpecError for one without claims, or with two claims of one id."""
+    """The case, if it can be one.
+
+    Raises SpecError for one without claims, with two claims of one id, or in which a claim is a part of itself.
+    """
     if not case.claims:
         raise SpecError("The case holds no claim.", next_step="Add `claims`.")
     if len(case.claims) > MOST_CLAIMS:
@@ -98,8 +105,37 @@ def checked(case: Case) -> Case:
     for claim in case.claims:
         if not claim.id or claim.id in seen:
             raise SpecError(f"Two claims have the id {claim.id!r}.", next_step="Give each claim its own id.")
+        if problem := wrong_parts(claim.kind, claim.children):
+            raise SpecError(f"The claim {claim.id!r}: {problem[0]}", next_step=problem[1])
         seen.add(claim.id)
+    for name, (deep, parts) in _sizes(case.claims).items():
+        if deep > MOST_DEEP or parts > MOST_PARTS:
+            raise SpecError(
+                f"The claim {name!r} is made of more than {MOST_DEEP} levels or {MOST_PARTS:,} parts.",
+                next_step="Make it of fewer.",
+            )
     return case
+
+
+def _sizes(claims: Sequence[Claim]) -> dict[str, tuple[int, int]]:
+    """Levels and parts of each claim, itself counted. Raises SpecError for one that is its own part."""
+    by_id = {claim.id: claim for claim in claims}
+    sizes: dict[str, tuple[int, int]] = {}
+    for first in by_id:
+        path = [first]
+        while path:
+            claim = by_id[path[-1]]
+            below = [child for child in claim.children if child in by_id]
+            following = next((child for child in below if child not in sizes), None)
+            if following in path:
+                ring = " -> ".join([*path[path.index(following) :], following])
+                raise SpecError(f"A claim is a part of itself: {ring}.", next_step="Take one out of `children`.")
+            if following is not None:
+                path.append(following)
+            else:
+                deep = 1 + max((sizes[child][0] for child in below), default=0)
+                sizes[path.pop()] = deep, 1 + sum(sizes[child][1] for child in below)
+    return sizes
 
 
 def cases_in(case: Case) -> list[Case]:

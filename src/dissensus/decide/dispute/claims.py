@@ -29,7 +29,8 @@ class Claim:
         unit: of a number, such as ``pallet``; None is a plain number.
         as_of: when that is said to hold; None is unknown, which is not "now".
         tolerance: how far off another value may be without contradicting, in ``unit``.
-        kind: LEAF, or how ``children`` (ids of claims) make this one.
+        kind: LEAF, or how ``children`` (ids of claims) make this one: AND is all of them, OR at least one, CALC their
+            sum, SEQ all of them as steps, in their order.
         evidence: what it rests on. Without any, a claim is incomplete and is not weighed.
         text: the report in words, for people.
         by, cell, step: who reported it, from where, in which step.
@@ -54,3 +55,14 @@ class Claim:
     def typed(self) -> bool:
         """Whether it can be compared without a model."""
         return self.subject is not None and self.attribute is not None and self.value is not None
+
+
+def wrong_parts(kind: str, children: tuple[str, ...]) -> tuple[str, str] | None:
+    """Why a claim of this kind cannot have these children, and what to do; None if it can."""
+    if kind == "LEAF" and children:
+        return "A LEAF has no children.", "Add its `kind`: AND, OR, CALC or SEQ."
+    if kind != "LEAF" and not children:
+        return f"{kind} needs children.", "Name the claims that it is made of in `children`."
+    if twice := next((child for child in children if children.count(child) > 1), None):
+        return f"It names {twice!r} twice.", "Name each of its children once."
+    return None

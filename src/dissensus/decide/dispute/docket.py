@@ -97,12 +97,13 @@ class Weighed:
         claim: the claim; of equal ones, the one with the shortest id.
         ids: of all reports that say the same on the same evidence.
         items: its evidence, copies included.
-        parts: the claims that it is made of.
+        parts: the claims that it is made of; of a SEQ, in its order.
         stand: whether it stands.
         rule: the rule by which it does not.
         why: the reason.
         checked: what checkers found out.
         decided: of a claim that falls, the lines that decided.
+        by_parts: it goes back because parts of it do.
     """
 
     claim: Claim
@@ -114,6 +115,7 @@ class Weighed:
     why: str = ""
     checked: list[Checked] = field(default_factory=list)
     decided: list[Citation] = field(default_factory=list)
+    by_parts: bool = False
 
     @property
     def name(self) -> str:
@@ -213,13 +215,13 @@ class Docket:
     def _merged(self) -> list[Weighed]:
         """The claims, equal ones merged, in an order that depends on what they say and cite alone."""
         by_id = {claim.id: claim for claim in self.case.claims}
+        opened = {
+            claim.id: sorted((self.item(evidence, "") for evidence in claim.evidence), key=Item.order)
+            for claim in self.case.claims
+        }
         groups: dict[bytes, list[Claim]] = {}
-        opened: dict[str, list[Item]] = {}
         for claim in self.case.claims:
-            own = sorted((self.item(evidence, "") for evidence in claim.evidence), key=Item.order)
-            opened[claim.id] = own
-            cited = sorted({(item.content, item.says, item.reopened.result) for item in own})
-            groups.setdefault(jcs.canonical([typed(claim, by_id), cited]), []).append(claim)
+            groups.setdefault(jcs.canonical(_said_and_cited(claim, by_id, opened)), []).append(claim)
         found: list[Weighed] = []
         for _, claims in sorted(groups.items()):
             claims.sort(key=lambda claim: (len(claim.id), claim.id))
@@ -234,7 +236,10 @@ class Docket:
                 item.name = item.evidence.id or f"{claims[0].id}/{number}"
             found.append(Weighed(claims[0], tuple(claim.id for claim in claims), items))
         for one in found:
-            one.parts = [part for part in found if set(part.ids) & set(one.claim.children)]
+            children = one.claim.children
+            one.parts = [part for part in found if set(part.ids) & set(children)]
+            if one.claim.kind == "SEQ":
+                one.parts.sort(key=lambda part: min(children.index(name) for name in part.ids if name in children))
         return found
 
 
@@ -258,9 +263,20 @@ def content_of(source: Source | None, digest: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else digest
 
 
-def typed(claim: Claim, by_id: Mapping[str, Claim], *, deep: int = 20) -> dict[str, Any]:
+def _said_and_cited(claim: Claim, by_id: Mapping[str, Claim], opened: Mapping[str, list[Item]]) -> list[Any]:
+    """What a claim says and cites, its parts included: what is equal in this is one claim."""
+    cited = sorted({(item.content, item.says, item.reopened.result) for item in opened[claim.id]})
+    parts = [_said_and_cited(by_id[child], by_id, opened) for child in claim.children if child in by_id]
+    if claim.kind != "SEQ":
+        parts.sort(key=jcs.canonical)
+    return [typed(claim, by_id), cited, parts]
+
+
+def typed(claim: Claim, by_id: Mapping[str, Claim]) -> dict[str, Any]:
     """What a claim says, as JSON data: equal claims give equal data, however they were written and by whom."""
-    parts = [typed(by_id[child], by_id, deep=deep - 1) for child in claim.children if child in by_id and deep]
+    parts = [typed(by_id[child], by_id) for child in claim.children if child in by_id]
+    if claim.kind != "SEQ":  # whose steps have an order
+        parts.sort(key=jcs.canonical)
     number = claim.value.number if claim.value is not None else None
     said: dict[str, Any] = {
         "subject": None if claim.subject is None else normal(claim.subject).strip(),
@@ -270,7 +286,7 @@ def typed(claim: Claim, by_id: Mapping[str, Claim], *, deep: int = 20) -> dict[s
         "as_of": None if claim.as_of is None else [_moment(claim.as_of.start), _moment(claim.as_of.end)],
         "tolerance": plain_text(Fraction(claim.tolerance or 0)),
         "kind": claim.kind,
-        "parts": sorted(parts, key=jcs.canonical),
+        "parts": parts,
     }
     if claim.subject is None:  # free words: they tell such claims apart, and no rule reads them
         said["words"] = sha256(normal(claim.text).strip().encode("utf-8", "surrogatepass")).hexdigest()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, Protocol, TypeVar
 
-from dissensus.decide.dispute.claims import CLAIM_KINDS, Claim
+from dissensus.decide.dispute.claims import CLAIM_KINDS, Claim, wrong_parts
 from dissensus.decide.dispute.evidence import Evidence, Obtained, QuoteSelector, Selector
 from dissensus.decide.dispute.selector_data import selector_data, selector_from
 from dissensus.decide.dispute.values import NotRead, Value, Written, as_of_from, decimal_of, value_of
@@ -106,6 +106,9 @@ def claim_from(data: Any, at: Wrong | None = None, place: Place = (), *, name: s
     kind = fields.text("kind") or "LEAF"
     if kind.upper() not in CLAIM_KINDS:
         raise fields.wrong("kind", f"{kind!r} is no kind of claim.", f"Known are {', '.join(CLAIM_KINDS)}.")
+    children = tuple(fields.texts("children"))
+    if problem := wrong_parts(kind.upper(), children):
+        raise fields.wrong("children", *problem)
     items = fields.many("evidence")
     evidence = tuple(evidence_from(item, at, (*place, "evidence", n)) for n, item in enumerate(items))
     value = fields.made("value", lambda raw: value_of(raw, fields.text("value_type") or None))
@@ -121,7 +124,7 @@ def claim_from(data: Any, at: Wrong | None = None, place: Place = (), *, name: s
         as_of=fields.made("as_of", as_of_from),
         tolerance=tolerance,
         kind=kind.upper(),  # type: ignore[arg-type] # looked up above
-        children=tuple(fields.texts("children")),
+        children=children,
         evidence=evidence,
         text=fields.text("text"),
         by=fields.text("by"),

@@ -14,7 +14,7 @@ all of them, are in :mod:`dissensus.decide.dispute.verdict`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal
 
@@ -23,6 +23,7 @@ from dissensus.decide.dispute.checkers import RERUN, Checked, Read, check_claim,
 from dissensus.decide.dispute.citations import Citation, collapsed
 from dissensus.decide.dispute.docket import Docket, Item, Weighed
 from dissensus.decide.dispute.faults import Cite, Fault, faults_in
+from dissensus.decide.dispute.parts import decided_by_parts
 from dissensus.decide.dispute.places import surroundings
 
 Rule = Literal["R0", "R1", "R2", "R3", "R4", "R5", "R6", "R7"]
@@ -111,26 +112,10 @@ def _closed(item: Item) -> str:
 
 
 def _parts(docket: Docket) -> Iterator[Applied]:
-    """What a claim is made of decides on it: until nothing changes any more."""
-    changed = True
-    while changed:
-        changed = False
-        for one in docket.claims:
-            if one.stand != "standing" or not one.parts or any(item.usable for item in one.items):
-                continue
-            fallen = [part for part in one.parts if part.stand == "fallen"]
-            back = [part for part in one.parts if part.stand == "incomplete"]
-            enough = len(one.parts) if one.claim.kind == "OR" else 1
-            if len(fallen) >= enough:
-                one.fall(fallen[0].rule, f"Its part {fallen[0].name} falls: {fallen[0].why}")
-                one.decided = [replace(cite, claim=one.name) for part in fallen for cite in part.decided]
-            elif len(fallen) + len(back) >= enough:
-                one.give_back(f"Its part {back[0].name} is returned: {back[0].why}")
-            else:
-                continue
-            changed = True
-            effect: Effect = "returned" if one.rule == "R0" else "falls"
-            yield Applied(_rule(one.rule), effect, one.ids, one.why, tuple(one.decided))
+    """What a claim is made of decides on it."""
+    for one in decided_by_parts(docket):
+        effect: Effect = "returned" if one.rule == "R0" else "falls"
+        yield Applied(_rule(one.rule), effect, one.ids, one.why, tuple(one.decided))
 
 
 def _rule(name: str) -> Rule:

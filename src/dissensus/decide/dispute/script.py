@@ -252,7 +252,7 @@ class _Course:
             if choice is not None:
                 said = {"answer": choice, "who": answer.who, "reason": answer.reason, "scopes": dict(answer.scopes)}
                 yield Note("person-said", said, key=f"person-said/{times}", durable=True)
-                settled = verdict.by_person(found, choice, answer.who, answer.reason)
+                settled = verdict.by_person(docket, found, choice, answer.who, answer.reason)
                 yield from self._move(settled.state, settled.why)
                 return settled
 

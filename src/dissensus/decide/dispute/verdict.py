@@ -14,6 +14,7 @@ from typing import Any, Final
 from dissensus.decide.dispute.case import State
 from dissensus.decide.dispute.citations import Citation, collapsed
 from dissensus.decide.dispute.docket import Docket, Weighed
+from dissensus.decide.dispute.parts import decided_by_parts
 from dissensus.decide.dispute.precedence import outranks
 from dissensus.decide.dispute.rules import RULES, Applied, citation
 
@@ -158,11 +159,13 @@ def r6(docket: Docket) -> Iterator[Applied]:
                 weighed.fall("R6", applied.why)
                 weighed.decided = [cite for cite in applied.cites if cite.claim == weighed.name]
         yield applied
+    for whole in decided_by_parts(docket):
+        yield Applied("R6", "falls", whole.ids, whole.why, tuple(whole.decided))
 
 
 def ranked(docket: Docket) -> Verdict:
     """The verdict after R6."""
-    fallen = [one for one in docket.claims if one.rule == "R6"]
+    fallen = [one for one in _involved(docket) if one.rule == "R6"]
     return _settled(docket, "R6", fallen[0].why)
 
 
@@ -183,22 +186,26 @@ def positions(docket: Docket) -> tuple[Position, ...]:
     return tuple(Position(_letter(n), tuple(group)) for n, group in enumerate(groups.values()))
 
 
-def by_person(verdict: Verdict, choice: str, who: str, reason: str) -> Verdict:
-    """What a person has settled: a letter, ``both`` or ``neither``. ``need-more`` returns the case to its authors."""
+def by_person(docket: Docket, verdict: Verdict, choice: str, who: str, reason: str) -> Verdict:
+    """What a person has settled: a letter, ``both`` or ``neither``. ``need-more`` returns the case to its authors.
+
+    What is not kept falls, and with it what is made of it.
+    """
     said = f"{who or 'A person'} chose {choice}" + (f": {reason}" if reason else "")
-    everybody = tuple(name for side in verdict.positions for claim in side.claims for name in claim.ids)
+    everybody = [claim for side in verdict.positions for claim in side.claims]
     if choice == "need-more":
-        returned = (*verdict.returned, *((name, f"{said}.") for name in everybody))
+        returned = (*verdict.returned, *((name, f"{said}.") for claim in everybody for name in claim.ids))
         return Verdict(State.INCOMPLETE, PERSON, said, verdict.cites, verdict.losers, returned)
-    kept = (
-        everybody
-        if choice == "both"
-        else tuple(
-            name for side in verdict.positions if side.letter == choice for claim in side.claims for name in claim.ids
-        )
-    )
-    losers = (*verdict.losers, *((name, f"{said}.") for name in everybody if name not in kept))
-    return Verdict(State.SETTLED, PERSON, said, verdict.cites, losers, verdict.returned, kept)
+    kept = [claim for side in verdict.positions if choice in ("both", side.letter) for claim in side.claims]
+    falling = {claim.name: claim for claim in everybody}
+    for claim in kept:
+        del falling[claim.name]
+    for claim in falling.values():
+        claim.fall(PERSON, f"{said}.")
+    falling |= {claim.name: claim for claim in decided_by_parts(docket) if claim.stand == "fallen"}
+    losers = (*verdict.losers, *((name, claim.why) for claim in falling.values() for name in claim.ids))
+    standing = tuple(name for claim in kept if claim.stand == "standing" for name in claim.ids)
+    return Verdict(State.SETTLED, PERSON, said, verdict.cites, losers, verdict.returned, standing)
 
 
 def so_far(docket: Docket) -> Verdict:
