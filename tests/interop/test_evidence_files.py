@@ -304,6 +304,12 @@ def test_pin_then_check(tmp_path: Path) -> None:
     assert [each["result"] for each in found] == ["EXACT", "EXACT", "OUT_OF_RANGE"]
 
 
+def test_a_folder_of_sources_that_is_not_there_is_no_missing_source(tmp_path: Path) -> None:
+    item = {"digest": sha256(b"x").hexdigest(), "quote": "x"}
+    found = run("check", claims_file(tmp_path, item), "--sources", tmp_path / "evidense")
+    assert (found.exit_code, found.stdout) == (2, "")
+
+
 def test_check_reads_a_table_as_it_is_written(tmp_path: Path) -> None:
     (tmp_path / "stock.csv").write_text('\ufeffitem;qty;price\nbolt;2;1,50\n"nut; M8";3;2,75\n')
     digest = json.loads(run("pin", tmp_path / "stock.csv", "--store", tmp_path / "kept", "--json").stdout)["digest"]

@@ -27,7 +27,7 @@ def evidence() -> None:
 @evidence.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--sources", multiple=True, metavar="DIR", type=click.Path(path_type=Path),
+    "--sources", multiple=True, metavar="DIR", type=click.Path(path_type=Path, exists=True),
     help="Folder of captured files, or one such file.  [default: the folder of FILE]",
 )  # fmt: skip
 @click.option("--no-live", is_flag=True, help="Do not look at the files that items were captured from.")
@@ -185,7 +185,5 @@ def _conclude(counts: Counter[str], typed: Counter[bool], passed_over: list[Path
             err=True,
         )
     if passed_over:
-        click.echo(
-            f"{len(passed_over)} files in the folder of sources were not looked at: too large, or not readable",
-            err=True,
-        )
+        many = "1 file" if len(passed_over) == 1 else f"{len(passed_over)} files"
+        click.echo(f"not looked at in the folder of sources: {many}, too large or not readable", err=True)

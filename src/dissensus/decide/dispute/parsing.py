@@ -140,7 +140,7 @@ def evidence_from(data: Any, at: Wrong | None = None, place: Place = ()) -> Evid
         SpecError: something is wrong, or the selectors contradict each other or the quote; names the place.
     """
     at = at or Line()
-    fields = _Fields(data, at, place, "evidence", _EVIDENCE_KEYS)
+    fields = _Fields(data, at, place, "piece of evidence", _EVIDENCE_KEYS)
     raw = fields.text("digest")
     digest = _DIGEST.fullmatch(raw)
     if not digest:
