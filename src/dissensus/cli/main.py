@@ -37,6 +37,7 @@ COMMANDS = {
     "round-robin": "dissensus.cli.round_robin:round_robin",
     "selfcheck": "dissensus.cli.selfcheck:selfcheck",
     "study": "dissensus.cli.study:study",
+    "swarm": "dissensus.cli.swarm:swarm",
     "why": "dissensus.cli.dispute:why",
 }
 """Name of a command to ``module:attribute``."""
@@ -65,6 +66,7 @@ HELP = {
     "round-robin": "Plan and understand one answer written in turns.",
     "selfcheck": "See what an agent's verdict rests on when it contradicts itself.",
     "study": "Measure procedures under attack, over a grid.",
+    "swarm": "Have a batch reported from different sources, and settle it.",
     "why": "Say how a case was settled, step by step.",
 }
 """The line of each command in ``--help``, so that help imports none of them."""

@@ -16,6 +16,8 @@ from dissensus.decide.swarm.work import ITEM
 
 _TOKENS: Final = re.compile(r"\d+|[^\W\d_]+|.", re.DOTALL)
 _MOST_TOKENS: Final = 80
+_SEVERAL: Final = re.compile(r"\*{2,}(?!/)")
+"""Stars beside each other that are no ``**/``: where an item stood beside one."""
 
 
 def matching(folder: Path, pattern: str) -> list[Path]:
@@ -32,7 +34,7 @@ def by_item(folder: Path, pattern: str, items: Sequence[str]) -> dict[str, list[
     known = {item for item in items if is_name(item)}
     tests: dict[str, re.Pattern[str]] = {}
     found: dict[str, list[Path]] = {}
-    for path in matching(folder, pattern.replace(ITEM, "*")):
+    for path in matching(folder, _SEVERAL.sub("*", pattern.replace(ITEM, "*"))):
         name = path.relative_to(folder).as_posix()
         named = [item for item in known.intersection(_spans(name)) if _test(tests, pattern, item).fullmatch(name)]
         for item in named:

@@ -83,21 +83,26 @@ def look(
             f"{path} was settled under other terms: verifier, turns, rounds, units or rules of precedence.",
             next_step="Name a new folder with -o, or use --repin: then the cases are looked at again.",
         )
-    if not same_terms or reported_in(account.case) != reported_in(case_data(case)) or _missed(case, account):
+    if reported_in(account.case) != reported_in(case_data(case)):
         again = replace(case, after=path.name)
         return CaseRun(case=again, work="again", path=path, account=account)
-    if _ended(events):
-        budget = events[0].body.get("panel", {}).get("budget")
-        if account.state == State.OPEN_BUDGET.value and budget != limits:
-            return CaseRun(case=replace(case, after=path.name), work="again", path=path, account=account)
-        return CaseRun(case=case, work="", path=path, account=account)
-    return CaseRun(case=case, work="" if _waits(events) else "go on", path=path, account=account)
+    ended = _ended(events)
+    if not same_terms or (ended and _more_can_be_done(case, account, limits)):
+        return CaseRun(case=case, work="again", path=path, account=account)
+    work: Work = "" if ended or _waits(events) else "go on"
+    return CaseRun(case=case, work=work, path=path, account=account)
 
 
-def _missed(case: Case, account: Account) -> bool:
-    """Whether it is a spot check today, and was not when it was found consistent."""
-    consistent = account.state == State.CONSISTENT.value
-    return consistent and case.spot_check and bool(case.verifier) and not account.case.get("spot_check")
+def _more_can_be_done(case: Case, account: Account, limits: object) -> bool:
+    """Whether what ended it holds no more: the budget, that nobody was to be asked, that it was no spot check."""
+    match account.state:
+        case State.OPEN_BUDGET:
+            return bool(account.events[0].body.get("panel", {}).get("budget") != limits)
+        case State.DISPUTED:
+            return case.asking.ask
+        case State.CONSISTENT:
+            return case.spot_check and bool(case.verifier) and not account.case.get("spot_check")
+    return False
 
 
 def _ended(events: Sequence[Event]) -> bool:

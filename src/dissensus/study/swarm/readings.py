@@ -136,7 +136,7 @@ class Earlier:
     @property
     def done(self) -> int:
         """Readings that need no work."""
-        waiting = {(one.share.party, item) for one in self.begun for item in one.share.items}
+        waiting = {(one.share.party, item) for one in self.begun for item in one.share.items if item not in one.reports}
         waiting |= {(share.party, item) for share in self.left for item in share.items}
         return len(self.reports.keys() - waiting)
 

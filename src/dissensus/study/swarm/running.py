@@ -20,7 +20,7 @@ from dissensus.study.swarm.outcomes import ItemResult, PlantResult
 from dissensus.study.swarm.read_shares import read_shares
 from dissensus.study.swarm.readings import ItemReport, Reading, look
 from dissensus.study.swarm.settle import meet, plant_faults, rules_for
-from dissensus.study.swarm.spending import Taken, taken
+from dissensus.study.swarm.spending import Taken, at_work_s, taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,7 @@ class SwarmResult:
         reports: what each party has reported about each item, by party and item.
         readings: the records of the shares.
         cost: what all calls took.
+        seconds: how long records were worked on, those side by side counted once.
         stopped: limits of the budget that were hit.
     """
 
@@ -47,6 +48,7 @@ class SwarmResult:
     reports: Mapping[tuple[str, str], ItemReport] = field(default_factory=dict)
     readings: tuple[Reading, ...] = ()
     cost: Taken = field(default_factory=Taken)
+    seconds: float = 0.0
     stopped: tuple[str, ...] = ()
 
 
@@ -96,6 +98,7 @@ async def run_swarm_async(
         reports=read.reports,
         readings=tuple(read.readings),
         cost=taken(records),
+        seconds=at_work_s(records),
         stopped=tuple(sorted(_limits_hit(records))),
     )
 

@@ -40,7 +40,8 @@ async def meet(bench: Bench, reports: Reports, precedence: Precedence | None, *,
     work: list[Piece] = []
     for item in swarm.items:
         own = {party.name: report for party in swarm.parties if (report := reports.get((party.name, item)))}
-        cases = cases_of(swarm, item, own, precedence, spot_check=item in spot)
+        several = sum(bool(report.claims) for report in own.values()) > 1
+        cases = cases_of(swarm, item, own, precedence, spot_check=several and item in spot)
         runs = [_look(bench, CASES, case, repin=repin) for case in cases]
         work.append(_case(bench, item, own, runs, found))
     await side_by_side(work, bench.jobs)
