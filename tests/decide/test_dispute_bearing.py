@@ -227,12 +227,21 @@ def test_a_cell_is_read_in_its_row(row: int, col: str | None, value: int, bears:
         ("2026-03-02", {"value_type": "date"}, "Order 4711 arrived on 2026-03-03", "no"),
         ("2026-03-02", {"value_type": "date"}, "Order 4711 arrived on 2 March 2026", "yes"),
         (True, {}, "Order 4711: complete", "unclear"),
+        # a line that names the claimed property and nothing else says its value
+        (True, {"attribute": "sealed"}, "Sealed: yes", "yes"), (False, {"attribute": "sealed"}, "Sealed: yes", "no"),
+        (True, {"attribute": "sealed"}, "Sealed: by Miller", "unclear"),
+        (False, {"attribute": "sealed"}, "Lid sealed: yes", "unclear"),
+        ("damaged", {"value_type": "enum", "attribute": "status"}, "Status: complete", "no"),
+        ("complete", {"value_type": "enum", "attribute": "status"}, "Status: Complete", "yes"),
+        ("complete", {"value_type": "enum", "attribute": "status"}, "Status: complete, see page 3", "yes"),
+        ("complete", {"value_type": "enum", "attribute": "status"}, "Status: not complete", "unclear"),
+        ("damaged", {"value_type": "string", "attribute": "status"}, "Status: complete", "unclear"),  # other words
         (["a1", "b2"], {"value_type": "set"}, "Order 4711 holds a1 and b2", "yes"),
         (["a1", "b2"], {"value_type": "set"}, "Order 4711 holds a1", "unclear"),
     ],
 )  # fmt: skip
 def test_values_that_are_no_numbers(value: Any, more: dict[str, Any], text: str, bears: str) -> None:
-    assert reading(text, text, value, attribute="state", unit=None, **more).bears == bears
+    assert reading(text, text, value, **{"attribute": "state", "unit": None, **more}).bears == bears
 
 
 @settings(max_examples=300, deadline=None)

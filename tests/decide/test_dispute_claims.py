@@ -43,6 +43,7 @@ ITEM = {"digest": DIGEST, "quote": "x", "selectors": [{"type": "text", "start": 
         ("true", "boolean", True),
         ('"left"', "string", "left"),
         ('["b", "a", "b"]', "set", frozenset("ab")),
+        ('[1.50, 1.5, 20, 2E1, -0.0, 0, "1.50", "02"]', "set", frozenset(["1.5", "20", "0", "1.50", "02"])),
     ],
 )
 def test_values_without_a_type(json: str, type_: str, value: object) -> None:

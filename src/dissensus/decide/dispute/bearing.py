@@ -304,8 +304,11 @@ def _words(claim: Claim, around: Surroundings) -> Reading:
     """A date, an enum or a text in running text: ``yes`` if it stands there and nothing denies it."""
     value, line = claim.value, amounts_in(around.line)
     nothing = _nothing(claim, around, readable=True)
+    stated = _after_label(claim, around)
     if value is None or value.type == "boolean":
-        return nothing
+        return _cell(claim, stated) if stated else nothing
+    if value.type == "enum" and stated and normal(str(value.value)).strip() not in normal(stated):
+        return _cell(claim, stated)  # of a fixed set of words another one stands there
     if value.type == "date":
         found = dates_in(around.text)
         if len(found) == 1 and not line.negated:
@@ -319,6 +322,15 @@ def _words(claim: Claim, around: Surroundings) -> Reading:
     if not all(here) or line.negated:
         return Reading("unclear", "It names it, and a program cannot tell what it says of it.")
     return Reading("yes", f"It says so: {around.text.strip()[:80]}.", "", None, around.text.strip()[:80])
+
+
+def _after_label(claim: Claim, around: Surroundings) -> str:
+    """What a line like ``Status: complete`` states of the claimed property, if the quote holds it; "" if it is none."""
+    label, colon, stated = around.line.partition(":")
+    named = words_of(label)
+    if not colon or not named or named != words_of(claim.attribute or ""):
+        return ""
+    return stated if normal(stated).strip() in normal(around.text) else ""
 
 
 def dates_in(text: str) -> set[date]:

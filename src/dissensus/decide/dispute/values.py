@@ -145,8 +145,17 @@ def _set_of(items: Iterable[object]) -> Value:
         if not isinstance(item, str | int | Decimal | float):
             raise NotRead("is a set of something that is neither text nor number")
         texts.append(_written(item))
+        if not isinstance(item, bool) and (isinstance(item, Written) or not isinstance(item, str)):
+            texts[-1] = _shortest(decimal_of(texts[-1]))
     found = frozenset(texts)
     return Value("set", found, "{" + ", ".join(sorted(found)) + "}")
+
+
+def _shortest(number: Decimal) -> str:
+    """A number as a member of a set, which 1.50 and 1.5 are once."""
+    text = f"{number:f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text in ("-0", "") else text
 
 
 def _looks_like(data: object) -> str:
