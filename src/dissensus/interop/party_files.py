@@ -20,7 +20,7 @@ from dissensus.specfile import Place
 from dissensus.study.swarm.batch import By, Party
 
 _PARTY_KEYS: Final = ("agents", "program", "reader", "sources", "task")
-_SOURCE_KEYS: Final = ("file", "files", "kind", "media", "table")
+_SOURCE_KEYS: Final = ("file", "files", "items", "kind", "media", "table")
 
 
 @dataclass(slots=True)
@@ -99,7 +99,8 @@ class Parties(Sources):
             raise self.spec.wrong(place, "A source has either `file` or `files`.", next_step="Name one of them.")
         key = "files" if "files" in told else "file"
         meant = {**told, "table": self.table(told.get("table"), place)}
-        found = self.files_of(self.pattern(told[key], (*place, key)), key, (*place, key), items)
+        told_of = self.told_of(told.get("items"), items, (*place, "items"))
+        found = self.files_of(self.pattern(told[key], (*place, key)), key, (*place, key), told_of)
         sources, of, paths, dialects = dict(party.sources), dict(party.of), dict(party.paths), dict(party.dialects)
         for path, whose in found.items():
             file, pinned = self.captured(path, meant, (*place, key), replace(party, sources=sources))
@@ -110,6 +111,18 @@ class Parties(Sources):
             for item in whose:
                 of[item] = tuple(dict.fromkeys((*of.get(item, ()), file.digest)))
         return replace(party, sources=sources, of=of, paths=paths, dialects=dialects)
+
+    def told_of(self, given: Any, items: tuple[str, ...], place: Place) -> tuple[str, ...]:
+        """The items of which a source tells: those that it names, else all."""
+        if given is None:
+            return items
+        named = [str(one) for one in given] if isinstance(given, list) else []
+        if not named or any(isinstance(one, bool) or not isinstance(one, str | int) for one in given):
+            raise self.spec.wrong(place, "`items` has to be a list of items.", next_step="Use brackets.")
+        known = frozenset(items)
+        if unknown := next((one for one in named if one not in known), None):
+            raise self.spec.wrong(place, f"There is no item {unknown!r}.", next_step="Name it under `items`, too.")
+        return tuple(named)
 
     def files_of(self, pattern: str, key: str, place: Place, items: tuple[str, ...]) -> dict[Path, tuple[str, ...]]:
         """The files that an entry names, with the items of each."""

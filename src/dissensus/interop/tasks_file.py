@@ -24,7 +24,8 @@
     jobs: 2
 
 ``units``, ``precedence``, ``turns``, ``rounds`` and ``person`` are as in a case file; ``sources`` at the top are those
-that the evidence of ``units`` names. A source with ``{item}`` belongs to that item, one without to every item.
+that the evidence of ``units`` names. A source with ``{item}`` belongs to that item, one without to every item, or to
+those that it lists: ``{file: notes/1.txt, items: ["4711"]}``.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from dissensus.agents.budget import Limits
+from dissensus.agents.panel import Panel
 from dissensus.decide.dispute.csv_cells import cells_of
 from dissensus.decide.dispute.values import NotRead, as_of_from
 from dissensus.decide.swarm.work import ITEM, Wanted
@@ -41,7 +44,7 @@ from dissensus.errors import SpecError
 from dissensus.interop.evidence_files import dialect_of, read_bytes
 from dissensus.interop.item_files import matching
 from dissensus.interop.party_files import Parties
-from dissensus.specfile import Place, read_spec
+from dissensus.specfile import Place, Spec, read_spec
 from dissensus.study.swarm.batch import KINDS, Plants, Swarm, checked
 
 WHAT: Final = "tasks file"
@@ -64,11 +67,30 @@ def read_tasks(path: Path, store: Path) -> Swarm:
         SpecError: the file, or one that it names, is wrong or missing; carries the line.
         StorageError: a copy cannot be written.
     """
-    return _Reading(read_spec(path, WHAT), path.parent, store).read()
+    return tasks_of(read_spec(path, WHAT), path.parent, store)
+
+
+def tasks_of(spec: Spec, folder: Path, store: Path, panel: Panel | None = None) -> Swarm:
+    """What the data of a tasks file says, as :func:`read_tasks` reads it.
+
+    Args:
+        spec: the data.
+        folder: from which the files that it names are looked for.
+        store: folder of the copies.
+        panel: who takes part, in place of the file that is named as ``panel``.
+    """
+    return _Reading(spec, folder, store, given=panel).read()
 
 
 @dataclass(slots=True)
 class _Reading(Parties):
+    given: Panel | None = None
+
+    def panel(self) -> tuple[Panel | None, Limits]:
+        """Who takes part, and the most that may be spent."""
+        panel, budget = Parties.panel(self)
+        return self.given or panel, budget
+
     def read(self) -> Swarm:
         data = self.spec.data
         self.known(data, (), _KEYS, "a tasks file")
