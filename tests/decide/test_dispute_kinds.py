@@ -276,6 +276,26 @@ def test_an_incomplete_opponent_never_makes_the_other_win() -> None:
     assert [one["claim"] for one in found.verdict["losers"]] == ["C"]
 
 
+@pytest.mark.parametrize("rule", ["R1", "R2", "R3", "R4"])
+def test_a_claim_that_also_rests_on_what_cannot_be_opened_goes_back(rule: str) -> None:
+    """Whatever voids the item that was opened, nobody has looked at the other one."""
+    wrong_sum = "Delivery note\nOrder 4711\nTruck a: 5 pallets\nTruck b: 3 pallets\nTotal: 9 pallets\n"
+    twice = "booking,order,pallets\nB1,4711,6\nB2,4711,3\nB2,4711,3\n"
+    items = {
+        "R1": [line(NOTE, 4, "Pallets received: 9")], "R2": [line(NOTE, 4)],
+        "R3": [cell(twice, n, "pallets", text) for n, text in ((2, "6"), (3, "3"), (4, "3"))],
+        "R4": [line(wrong_sum, 5)],
+    }[rule]  # fmt: skip
+    sources = {**BOTH, wrong_sum: "", twice: "text/csv"}
+    value = 12 if rule == "R3" else 9
+    found = settle(closed(on_note(), claim("B", value, *items), sources=sources))
+    assert brief(found) == ("settled", rule)
+    kept_nowhere = line("Order 4711\nPallets received: 9, as we count them\n", 2)
+    found = settle(closed(on_note(), claim("B", value, *items, kept_nowhere), sources=sources))
+    assert brief(found) == ("incomplete", "R0")
+    assert (found.verdict["losers"], found.verdict["returned"][0]["claim"]) == ([], "B")
+
+
 def test_no_value_is_put_in_the_place_of_what_falls() -> None:
     forged = [
         claim(name, value, line(LOG, 3, f"B2,4711,{value},2026-03-02T10:00")) for name, value in (("A", 7), ("B", 8))

@@ -142,7 +142,8 @@ def _by_table(claim: Claim, source: Source, table: Table, measures: Measures) ->
         return
     mine = [row for row in rows if not table.subject or _is_subject(claim, row.fields[table.subject])]
     later = [row for row in mine if not _counts(claim, table, row)]
-    kept, twice = _once([row for row in mine if row not in later], table)
+    after = {row.number for row in later}
+    kept, twice = _once([row for row in mine if row.number not in after], table)
     values = [number_in(row.fields[table.value]) for row in kept]
     if not kept:
         return

@@ -202,14 +202,21 @@ def _voided(one: Weighed, items: Sequence[Item], rule: Rule) -> Iterator[Applied
     for item in items:
         yield Applied(rule, "void", one.ids, item.why, (citation(one, item),), items=(item.name,))
     if items and not any(item.usable for item in one.items) and not one.parts:
-        closed = [item for item in one.items if item.reopened.returns]
-        if closed:
-            one.give_back(_closed(closed[0]))
-            yield Applied("R0", "returned", one.ids, one.why, (citation(one, closed[0]),))
+        if (back := _still_closed(one)) is not None:
+            yield back
             return
         one.fall(rule, items[0].why)
         one.decided = [citation(one, item) for item in items]
         yield Applied(rule, "falls", one.ids, one.why, tuple(one.decided))
+
+
+def _still_closed(one: Weighed) -> Applied | None:
+    """A claim whose last usable item is void goes back if it rests on others, too, that could not be opened."""
+    closed = next((item for item in one.items if item.reopened.returns), None)
+    if closed is None:
+        return None
+    one.give_back(_closed(closed))
+    return Applied("R0", "returned", one.ids, one.why, (citation(one, closed),))
 
 
 # --- R3
@@ -245,6 +252,9 @@ def _checked(docket: Docket, one: Weighed, found: Checked) -> Iterator[Applied]:
         item.void, item.why = "R3", found.why
     yield Applied("R3", "void", one.ids, found.why, cites, found.checker, tuple(item.name for item in resting))
     if not found.cites or not any(item.usable for item in one.items):
+        if found.cites and not one.parts and (back := _still_closed(one)) is not None:
+            yield back
+            return
         one.fall("R3", f"{found.why} ({found.checker})")
         one.decided = list(cites) or [citation(part, item) for part in one.parts for item in part.usable()]
         yield Applied("R3", "falls", one.ids, one.why, cites, found.checker)
@@ -281,6 +291,9 @@ def r4(docket: Docket, found: Sequence[Fault] = ()) -> Iterator[Applied]:
             names = tuple(item.name for item in resting)
             yield Applied("R4", "void", one.ids, fault.why, cites, fault.checker, names)
             if not any(item.usable for item in one.items) and not one.parts:
+                if (back := _still_closed(one)) is not None:
+                    yield back
+                    continue
                 one.fall("R4", f"Its only source is wrong: {fault.why} ({fault.checker})")
                 one.decided = list(cites)
                 yield Applied("R4", "falls", one.ids, one.why, cites, fault.checker)
