@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -131,8 +132,9 @@ def show_result(
     csv_file: Path | None = None,
     html_file: Path | None = None,
     as_json: bool = False,
+    beside: Mapping[str, Any] | None = None,
 ) -> None:
-    """Print how a swarm has ended, and exit as that says."""
+    """Print how a swarm has ended, and exit as that says; ``beside`` are more keys of the JSON document."""
     from dissensus.cli.readout import say
     from dissensus.cli.swarm_text import csv_of, document_of, result_lines
     from dissensus.study.swarm.summary import exit_code
@@ -144,7 +146,7 @@ def show_result(
 
         _write(html_file, page_of(found))
     if as_json:
-        show_json(document_of(found))
+        show_json({**document_of(found), **(beside or {})})
     else:
         for line in result_lines(found, again):
             say(line)

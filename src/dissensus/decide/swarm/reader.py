@@ -118,7 +118,7 @@ class Reader:
 
     def _source(self, asked: Asked, digest: str) -> Said | Unread | None:
         found: Said | Unread | None
-        match self._form(digest):
+        match self.opened_as(digest):
             case Sheet() as sheet:
                 found = read_table(asked, sheet)
             case Tree() as tree:
@@ -131,7 +131,7 @@ class Reader:
             return Unread(why, found.fit)
         return found
 
-    def _form(self, digest: str) -> Sheet | Tree | Paper | None:
+    def opened_as(self, digest: str) -> Sheet | Tree | Paper | None:
         """The source as what it is; None if it holds no text."""
         if digest not in self._forms:
             source, declared = self.opened[digest], self.opened.pinned[digest].table

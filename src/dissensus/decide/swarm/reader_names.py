@@ -32,12 +32,12 @@ NOUNS: Final = (NAMED - frozenset(["line", "page", "row", "item", "position", "p
     *("po", "purchase", "receipt", "asn", "sku", "case", "job", "project", "auftrag", "item", "code", "key"),
 }
 """Words that stand before, or name the column of, what things are called."""
-_FILLING: Final = set_of(
+FILLING: Final = set_of(
     "the a an of in on at by per for all total sum overall altogether qty quantity count amount actual actually we was"
     " were has have been is are"
 )
 _COUNTED: Final = frozenset(["number", "no", "nr"])
-_MEASURING: Final = set_of(
+MEASURING: Final = set_of(
     "qty quantity count amount total sum value price cost weight size length width height volume net gross tax vat"
     " date time day year month"
 )
@@ -87,15 +87,15 @@ def fit(name: str, asked: Asked, unit: str = "") -> int:
     if any(normal(name).strip() == normal(one).strip() or (words and words == words_of(one)) for one in _names(asked)):
         return NAME
     counted = words & _COUNTED if "of" in words else frozenset()
-    left = words - (asked.nouns - asked.words) - counted - (_FILLING - asked.words)
+    left = words - (asked.nouns - asked.words) - counted - (FILLING - asked.words)
     if not left:
         return TOTAL if unit and stem(unit) in asked.words else NONE
-    mine, theirs = _terms(words_of(asked.claim.attribute or "")), _terms(left)
+    mine, theirs = terms(words_of(asked.claim.attribute or "")), terms(left)
     if mine <= theirs and theirs - mine <= MEASURES.names:
         return PROPERTY
     if left <= NOUNS - asked.words or (not left & asked.words and not families(left) & families(asked.words)):
         return NONE
-    if theirs - _terms(asked.words) - MEASURES.names or same_property(asked.claim, left) == "no":
+    if theirs - terms(asked.words) - MEASURES.names or same_property(asked.claim, left) == "no":
         return NONE
     return PART if families(left) else UNIT
 
@@ -104,7 +104,7 @@ def _names(asked: Asked) -> tuple[str, ...]:
     return (asked.claim.attribute or "", *(name.replace("{item}", asked.item) for name in asked.wanted.names))
 
 
-def _terms(words: frozenset[str]) -> frozenset[str]:
+def terms(words: frozenset[str]) -> frozenset[str]:
     """Words, those of one property under one name."""
     return frozenset(f"@{name}" for word in words for name in families(frozenset([word])) or ()) | frozenset(
         word for word in words if not families(frozenset([word]))
@@ -118,7 +118,7 @@ def may_name(name: str, asked: Asked) -> bool | None:
         return True
     if words and words <= NOUNS:
         return True
-    if words & (_MEASURING | MEASURES.names) or fit(name, asked) != NONE:
+    if words & (MEASURING | MEASURES.names) or fit(name, asked) != NONE:
         return False
     return None
 
