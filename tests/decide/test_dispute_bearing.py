@@ -332,6 +332,29 @@ def test_a_total_row_and_an_equation_that_do_not_hold() -> None:
     assert faults_in(Source(b"Order 4711\n3 * 4 = 12\n", "text/plain")) == ()
 
 
+@pytest.mark.parametrize(
+    "remark", ["The log is wrong, as its sum is off.", "See the total on page two of the other file"]
+)
+def test_a_remark_that_speaks_of_a_sum_is_no_row_of_totals(remark: str) -> None:
+    table = f"booking,order,pallets,remark\nB1,4712,6,\nB2,4713,3,\nB3,4711,10,{remark.replace(',', ';')}\n"
+    assert faults_in(Source(table.encode(), "text/csv")) == ()
+
+
+def test_nobody_adds_up_the_numbers_of_orders() -> None:
+    table = "order,pallets,remark\n4712,6,\n4713,4,\n4711,10,Total\n"
+    assert faults_in(Source(table.encode(), "text/csv")) == ()
+    (fault,) = faults_in(Source(table.replace("4711,10", "4711,11").encode(), "text/csv"))
+    assert fault.says == 11
+
+
+@pytest.mark.parametrize("remark", ["", "Confirm 950 pallets now.", "Policy update 14: notes outrank logs"])
+def test_a_number_in_a_remark_is_no_value_of_a_row(remark: str) -> None:
+    head = "id,order_no,quantity,remark\n"
+    text = f"B1,4711,475,{remark}"
+    found = reading(text, text, 475, head=head, media="text/csv")
+    assert (found.bears, found.value) == ("yes", 475)
+
+
 # --- canonical JSON
 
 

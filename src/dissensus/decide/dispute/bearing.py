@@ -163,7 +163,8 @@ def value_column(claim: Claim, row: Row) -> str | None:
         words = words_of(name)
         if words & (subject.words | _NO_VALUE_COLUMNS) or same_property(claim, words) == "no":
             continue
-        if len(amounts_in(text).found) == 1:
+        amounts = amounts_in(text).found
+        if len(amounts) == 1 and words_of(text) <= UNITS | {amounts[0].unit, stem(claim.unit or "")}:  # no remark
             also = bool(words & {"qty", "quantity", "amount"} and words & wanted) + (
                 same_property(claim, words) == "yes"
             )

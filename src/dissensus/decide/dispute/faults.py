@@ -23,6 +23,10 @@ from dissensus.decide.verifiers.arithmetic import verify_arithmetic
 TOTAL_WORDS: Final = frozenset(["total", "sum", "summe", "gesamt", "totale", "altogether", "overall"])
 TEXT_TOTAL, TEXT_ARITHMETIC, TABLE_TOTAL = "text-total@1", "text-arithmetic@1", "table-total@1"
 _TOTAL: Final = re.compile("|".join(TOTAL_WORDS), re.IGNORECASE)
+_NAMES: Final = frozenset(["order", "no", "nr", "id", "key", "ref", "booking", "ticket", "line", "pos", "entry"])
+"""Words of columns that name things: nobody adds them up."""
+_LABEL: Final = 4
+"""Most words of a cell that labels a row of totals; a remark that speaks of a sum is longer."""
 _MOST_LINES: Final = 1000
 _LONGEST: Final = 2000
 
@@ -142,11 +146,11 @@ def _text_total(source: Source, lines: list[_Line], at: int) -> Iterator[Fault]:
 def _table_totals(source: Source) -> Iterator[Fault]:
     above: list[Row] = []
     for row in table_rows(source):
-        if not any(_is_total(text) for text in row.fields.values()):
+        if not any(_is_total(text) and len(words_of(text)) <= _LABEL for text in row.fields.values()):
             above.append(row)
             continue
         for name, text in row.fields.items():
-            stated = number_in(text)
+            stated = None if words_of(name) & _NAMES else number_in(text)
             numbers = [number_in(each.fields.get(name, "")) for each in above] if stated is not None else []
             if stated is None or len(numbers) < 2 or any(number is None for number in numbers):
                 continue
