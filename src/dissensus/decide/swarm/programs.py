@@ -10,7 +10,7 @@ from dissensus.decide.swarm.opened import Opened
 from dissensus.decide.swarm.reader import Found
 from dissensus.decide.swarm.replies import Document, document_of, in_words
 from dissensus.decide.swarm.showing import labels_of
-from dissensus.decide.swarm.taking import Read, read_of
+from dissensus.decide.swarm.taking import MOST_WORDS, Read, read_of
 from dissensus.decide.swarm.work import READER, Share, Wanted
 from dissensus.script.effects import UseTool
 from dissensus.script.outcomes import BudgetExhausted, Outcome, TimedOut, ToolResult
@@ -41,8 +41,11 @@ def run_tool(share: Share, item: str, opened: Opened, seats: Sequence[Seat]) -> 
 def read_tables(share: Share, item: str, opened: Opened, read_item: ReadItem) -> Read:
     """What the built-in reader finds about ``item``."""
     found = read_item(item, share.wanted, share.of.get(item, ()))
-    document = Document(found.claims, besides=found.why) if found.claims else Document(none=found.why)
-    return read_of(document, item, _desk(share, item, opened))
+    document = Document(found.claims) if found.claims else Document(none=found.why)
+    read = read_of(document, item, _desk(share, item, opened))
+    if found.claims and found.why:
+        read.taken.asides.append({"says": [in_words(found.why, MOST_WORDS)]})
+    return read
 
 
 def arguments(share: Share, item: str, seats: Sequence[Seat]) -> dict[str, Any]:

@@ -22,7 +22,6 @@ class Reported(Decision):
             has been looked at yet.
         silent: items about which nothing came that could be read, with the reason.
         asides: for each item, what came with the claims and weighs nothing: confidence, scratchpad.
-        stopped: why no more was read; "" if all of it was.
     """
 
     party: str = ""
@@ -30,7 +29,6 @@ class Reported(Decision):
     claims: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     silent: Mapping[str, str] = field(default_factory=dict)
     asides: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
-    stopped: str = ""
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Reported:

@@ -12,13 +12,14 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 from dissensus.decide.cost import Bill, metered
+from dissensus.decide.dispute.values import NotRead, as_of_from
 from dissensus.decide.swarm.asking import ask_agent
 from dissensus.decide.swarm.opened import Opened
 from dissensus.decide.swarm.programs import ReadItem, read_tables, run_tool
 from dissensus.decide.swarm.reader import Reader
 from dissensus.decide.swarm.reported import Reported
 from dissensus.decide.swarm.taking import Read
-from dissensus.decide.swarm.work import READER, Share
+from dissensus.decide.swarm.work import ITEM, READER, Share
 from dissensus.errors import SpecError
 from dissensus.script.decisions import Status
 from dissensus.script.effects import Note, under
@@ -55,8 +56,18 @@ def checked(share: Share, seats: Sequence[Seat]) -> None:
         raise SpecError(f"The share of {share.party} names no tool.", next_step="Name a tool of the panel.")
     if not share.wanted or not all(one.attribute.strip() and one.subject.strip() for one in share.wanted):
         raise SpecError(f"The share of {share.party} does not say what is wanted.", next_step="Name an attribute.")
+    for one in share.wanted:
+        for item in share.items if ITEM in one.as_of else share.items[:1]:
+            _moment(one.about(item).get("as_of"))
     if not all(share.items) or len(set(share.items)) < len(share.items):
         raise SpecError(f"Two items of {share.party} have the same name, or one has none.")
+
+
+def _moment(as_of: str | None) -> None:
+    try:
+        as_of_from(as_of)
+    except NotRead as problem:
+        raise SpecError(f"The time at which something is wanted {problem}.") from None
 
 
 class _Course:

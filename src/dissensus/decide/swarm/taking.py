@@ -35,7 +35,7 @@ from dissensus.script.outcomes import Invalid
 MOST_CLAIMS: Final = 20
 """Most claims of one agent about one item."""
 _MOST_VALUE: Final = 500
-_MOST_WORDS: Final = 2000
+MOST_WORDS: Final = 2000
 _MOST_NAME: Final = 100
 _PLAIN: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _GROUPED: Final = re.compile(r"-?[1-9][0-9]{0,2}\.[0-9]{3}")
@@ -86,9 +86,9 @@ def read_of(document: Document, item: str, desk: Desk) -> Read:
         return Read(take(document, item, desk), document.problem, Invalid.kind)
     taken = take(document, item, desk)
     if document.none:
-        return Read(taken, f"Nothing is reported: {in_words(document.none, _MOST_WORDS)}")
+        return Read(taken, f"Nothing is reported: {in_words(document.none, MOST_WORDS)}")
     if not taken.claims:
-        return Read(taken, " ".join(taken.problems)[:_MOST_WORDS], Invalid.kind)
+        return Read(taken, " ".join(taken.problems)[:MOST_WORDS], Invalid.kind)
     return Read(taken)
 
 
@@ -96,7 +96,7 @@ def take(document: Document, item: str, desk: Desk) -> Taken:
     """The claims of ``document`` about ``item``. Total: what cannot be read is a problem, and is kept aside."""
     taken = Taken()
     if document.besides:
-        taken.asides.append({"scratchpad": in_words(document.besides, _MOST_WORDS)})
+        taken.asides.append({"scratchpad": in_words(document.besides, MOST_WORDS)})
     for number, raw in enumerate(document.claims[:MOST_CLAIMS], 1):
         name = f"{desk.share.party}/{desk.share.agent}/{len(taken.claims) + 1}"
         try:
@@ -143,10 +143,10 @@ def _claim(raw: Any, name: str, item: str, desk: Desk) -> tuple[Claim, dict[str,
         cell=desk.share.party,
     )
     aside: dict[str, Any] = {
-        key: in_words(raw[key], _MOST_WORDS) for key in ("confidence", "note") if raw.get(key) not in (None, "")
+        key: in_words(raw[key], MOST_WORDS) for key in ("confidence", "note") if raw.get(key) not in (None, "")
     }
     if rest := {key: data for key, data in raw.items() if key not in _KNOWN}:
-        aside["scratchpad"] = in_words(rest, _MOST_WORDS)
+        aside["scratchpad"] = in_words(rest, MOST_WORDS)
     if told:
         aside["says"] = told
     return claim, aside
@@ -246,8 +246,4 @@ def _as_of(raw: Mapping[str, Any], wanted: str, told: list[str]) -> AsOf | None:
             return as_of_from(said)
         except NotRead as problem:
             told.append(f"Its `as_of` {in_words(str(problem), 200)}; the time that is wanted is taken.")
-    try:
-        return as_of_from(wanted or None)
-    except NotRead:
-        told.append(f"The time that is wanted cannot be read: {wanted[:_MOST_NAME]!r}.")
-        return None
+    return as_of_from(wanted or None)
