@@ -554,7 +554,8 @@ def test_an_empty_budget_stops_the_share() -> None:
     [
         {"by": "magic"}, {"agent": "nobody"}, {"by": "tool"}, {"wanted": ()}, {"wanted": (Wanted(attribute=" "),)},
         {"wanted": (Wanted(attribute="pallets", as_of="last week"),)},
-        {"wanted": (Wanted(attribute="pallets", as_of="{item}"),), "items": ("2026", "x")}, {"wanted": (Wanted(attribute="p", subject=""),)},
+        {"wanted": (Wanted(attribute="pallets", as_of="{item}"),), "items": ("2026", "x")},
+        {"wanted": (Wanted(attribute="p", subject=""),)},
 
         {"items": ("a", "a")}, {"items": ("",)},
     ],
