@@ -168,6 +168,21 @@ def test_free_texts_bear_if_the_words_of_the_answer_stand_there(question: str) -
     assert (found.verdict.kind, found.verdict.why) == ("cites-what-does-not-bear", "The other answer stands there.")
 
 
+def test_an_answer_in_a_sentence_bears_by_its_telling_words() -> None:
+    asked = "Who directed the film?"
+    says = ("The director of the film was Ada Lund", "It was Ben Moe")
+    for text, kind in [
+        ("A film of 1979, directed by Ada Lund.", "cites-and-stands"),
+        ("A film of 1979, directed by A. Lund.", "cites-unclear"),
+        ("A film of 1979, directed by somebody.", "cites-what-does-not-bear"),
+    ]:
+        found = check(
+            doubled(takes("director of the film was Ada Lund", "1979", text), says=says), asked, [document(text)]
+        )
+        assert found.verdict is not None
+        assert found.verdict.kind == kind, text
+
+
 def test_yes_and_no_are_left_to_a_reader() -> None:
     text = "The bridge was opened in 1932.\nIt carries trains.\n"
     asked = "Does the bridge carry trains?"
@@ -329,6 +344,8 @@ def test_it_ends_with_the_first_two_that_differ_in_whatever_rounds() -> None:
         ("10", "ten", False),
         ("10 pallets", "9 pallets", True),
         ("Paris", "Lyon", True),
+        ("Paris", "not Paris", True),
+        ("It was Paris that it is in", "Paris, in France", False),
         ("2010", "unsure", False),
     ],
 )

@@ -91,7 +91,8 @@ def test_a_verdict_is_held_to_the_answer_beside_it(reply: str, both: tuple[str, 
 
 _PIECES = st.sampled_from(
     [
-        "Verdict:", "verdict", "1", "2", "Answer:", "Source: d1", "d2", "Quote:", '"', "“", "”", "{", "}", ":", "\n", "…",
+        "Verdict:", "verdict", "1", "2", "Answer:", "Source: d1", "d2", "Quote:",
+        '"', "“", "”", "{", "}", ":", "\n", "…",
         "football", "10", "9", "yes", "cannot tell", "<think>", "</think>", "\ud800", "\0", "[", "]", ",", "null", "Ⅷ",
     ]
 )  # fmt: skip

@@ -82,7 +82,7 @@ def _asked(asking: Asking) -> Generator[Any, Any, SelfChecked]:
     for order in ORDERS:
         one: Look = yield from under("settle", look(asking, two, order, asking.settings.documents, "settle"))
         looks.append(one)
-    verdict = together(looks, two, asking.settings.documents)
+    verdict = together(looks, two, asking)
     yield Note("self-settled", verdict.to_data(), durable=True, key="settled")
     equal = Equal(did="not-asked", why="It was not asked for.")
     if asking.settings.equal and verdict.kind != "failed":
@@ -115,7 +115,7 @@ def _given(asking: Asking) -> Generator[Any, Any, SelfChecked]:
             looks.append((yield from under("settle", look_given(asking, two, order, reply))))
     if not looks:
         raise SpecError("There is no reply that settles.", next_step="Give it as `settle`.")
-    verdict = together(looks, two, asking.settings.documents)
+    verdict = together(looks, two, asking)
     yield Note("self-settled", verdict.to_data(), durable=True, key="settled")
     equal = Equal(did="not-asked", why="Nobody was asked.")
     settled = _settled(found, two, verdict, equal)

@@ -28,9 +28,10 @@ from dissensus.answers.quantity import Quantity, scan
 from dissensus.decide.ballots import REPAIR_TOKENS, read_reply
 from dissensus.decide.dispute.normalise import normal, normalised
 from dissensus.decide.dispute.searching import normal_occurrences
-from dissensus.decide.self_check_documents import in_order, laid_out
+from dissensus.decide.dispute.words import NEGATIONS
+from dissensus.decide.self_check_documents import in_order, laid_out, telling
 from dissensus.decide.self_check_settings import SelfCheckSettings
-from dissensus.decide.wording import kind_of
+from dissensus.decide.wording import kind_of, wanted
 from dissensus.script.calls import Capability
 from dissensus.script.consult import consult
 from dissensus.script.effects import Note
@@ -131,7 +132,9 @@ def prompt_of(asking: Asking, number: int) -> tuple[str, int, tuple[str, ...]]:
     text = f"{question.text}\n\n{displayed(question.options)}" if question.options else question.text
     form = instruction_for(asking.kind, question.options, question.unit)
     if asking.by_schema:
-        form = 'Reply with JSON: {"reason": "one or two short sentences", "answer": "…"}; "unsure" if you cannot tell.'
+        form = (
+            f'Reply with JSON: {{"reason": "one or two short sentences", "answer": "{wanted(question, asking.kind)}"}}'
+        )
     return (
         "\n\n".join([TASK, shown.text, rephrase(text, wording), form]),
         wording,
@@ -215,8 +218,9 @@ def two_that_differ(asking: Asking, held: Sequence[Held]) -> tuple[Held, Held] |
 def differ(asking: Asking, one: Held, other: Held) -> bool:
     """Whether two answers are different ones for certain.
 
-    They are not if they are the same answer by :mod:`dissensus.answers`, if one is a text that holds all words of the
-    other ("Paris" and "Paris, France"), or if one is a date of which the other is a part.
+    They are not if they are the same answer by :mod:`dissensus.answers`; if one is a text that holds all words of the
+    other, or all those that are neither common nor the question's ("Paris" and "It is Paris, France"), unless one of
+    them denies something; or if one is a date of which the other is a part.
     """
     if one.read is None or other.read is None:
         return False
@@ -225,8 +229,16 @@ def differ(asking: Asking, one: Held, other: Held) -> bool:
         return False
     values = (one.read.value, other.read.value)
     if any(isinstance(value, str) for value in values):
-        words, others = (frozenset(words_of(text).split()) for text in (left, right))
-        return not (words <= others or others <= words)
+        return _texts_differ(left, right, asking.question.text)
     if all(isinstance(value, Date) for value in values):
         return not (left.startswith(f"{right}-") or right.startswith(f"{left}-"))
     return True
+
+
+def _texts_differ(left: str, right: str, question: str) -> bool:
+    all_words = [frozenset(words_of(text).split()) for text in (left, right)]
+    if all_words[0] & NEGATIONS != all_words[1] & NEGATIONS:
+        return True
+    own = [telling(text, question) for text in (left, right)]
+    pairs = [all_words, own] if all(own) else [all_words]
+    return not any(one <= other or other <= one for one, other in pairs)

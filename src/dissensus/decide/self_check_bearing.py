@@ -24,7 +24,7 @@ from dissensus.decide.dispute.places import surroundings
 from dissensus.decide.dispute.sources import Source
 from dissensus.decide.dispute.values import Value, value_of
 from dissensus.decide.self_check_answers import Held
-from dissensus.decide.self_check_documents import listed
+from dissensus.decide.self_check_documents import listed, telling, words_in
 
 MOST_SEARCHED: Final = 200_000
 """Characters of a text in which an answer is looked for."""
@@ -51,7 +51,7 @@ def bearing_of(
     """Whether what was reopened says that the answer is the first of ``answers``, and not the second."""
     chosen, other = answers
     around = surroundings(evidence, reopened, source)
-    here, there = stands_in(chosen, around.text), stands_in(other, around.text)
+    here, there = stands_in(chosen, around.text, question), stands_in(other, around.text, question)
     claim = claim_of(question, chosen)
     if claim is not None:
         reading = read_bearing(claim, evidence, reopened, source, _MEASURES)
@@ -64,9 +64,15 @@ def bearing_of(
         if claim.subject and read_bearing(alone, evidence, reopened, source, _MEASURES).bears == "yes":
             return Bearing("unclear", f"It does not say that it is about {claim.subject}.")
     if here is None:
-        return Bearing("unclear", "A program cannot tell yes from no in a line of text.")
+        polar = chosen.read is not None and isinstance(chosen.read.value, bool)
+        why = (
+            "A program cannot tell yes from no in a line of text."
+            if polar
+            else "Only a part of the answer stands there."
+        )
+        return Bearing("unclear", why)
     if not here:
-        if stands_in(chosen, around.line):
+        if stands_in(chosen, around.line, question):
             return Bearing("unclear", "The answer stands in that line, and not in what is quoted of it.")
         return Bearing("no", "The other answer stands there." if there else "The answer does not stand there.")
     if there:
@@ -122,22 +128,29 @@ def subject_in(question: str) -> str | None:
     return f"{found[0][1]} {found[0][2]}"
 
 
-def stands_in(held: Held, text: str) -> bool | None:
-    """Whether an answer stands in a text; None where a program cannot tell (yes and no)."""
+def stands_in(held: Held, text: str, question: str) -> bool | None:
+    """Whether an answer stands in a text; None where a program cannot tell.
+
+    A number or a date does if the text states it, a text if it is in it as it is, or else all its telling words: those
+    that are neither common nor the question's. If only some of them are, nobody can tell; nor ever of yes and no.
+    """
     value = held.read.value if held.read is not None else None
     text = text[:MOST_SEARCHED]
-    if value is None or isinstance(value, bool):
-        return None if value is not None else False
+    if value is None:
+        return False
+    if isinstance(value, bool):
+        return None
     if isinstance(value, Quantity):
         return any(one.quantity is not None and _same(value, one.quantity) for one in merged(text, list(scan(text))))
     if isinstance(value, Date):
         return any(one.date == value for one in scan_dates(text))
     plain = normal(text)
-    return any(
-        re.search(rf"(?<!\w){re.escape(words)}(?!\w)", plain) is not None
-        for written in {held.answered.written, held.answered.answer or ""}
-        if (words := normal(written).strip())
-    )
+    written = normal(held.answered.written).strip()
+    if written and re.search(rf"(?<!\w){re.escape(written)}(?!\w)", plain) is not None:
+        return True
+    words = telling(written, question)
+    shared = words & words_in(text)
+    return None if shared and shared != words else bool(words) and shared == words
 
 
 def _same(one: Quantity, other: Quantity) -> bool:

@@ -21,6 +21,7 @@ from dissensus.decide.self_check_settings import Document, Span
 
 PASSAGE: Final = 1200
 """Most characters of one passage."""
+_BEGINNING: Final = 5
 GAP: Final = "[…]"
 """Stands where a part of a document is not shown."""
 _LINE: Final = re.compile(r"[^\n\f]*[\n\f]|[^\n\f]+\Z")
@@ -34,11 +35,11 @@ def listed(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_COMMON: Final = listed(
+COMMON: Final = listed(
     "a an and are as at be been by did do does for from had has have how in is it its many much of on or that the their"
     " there this to was were what when where which who whom whose why will with"
 )
-"""Words of a question that tell nothing of where its answer stands."""
+"""Words that tell nothing of what a question or an answer is about."""
 
 
 def passages(text: str) -> list[Span]:
@@ -79,7 +80,7 @@ class Library:
     def parts(self) -> tuple[tuple[int, Span, frozenset[str]], ...]:
         """Each passage: the number of its text, where it stands, its words."""
         return tuple(
-            (number, span, _words(text[slice(*span)]))
+            (number, span, words_in(text[slice(*span)]))
             for number, text in enumerate(self.texts)
             for span in passages(text)
         )
@@ -92,7 +93,7 @@ class Library:
         """
         if sum(map(len, self.texts)) <= most:
             return [((0, len(text)),) if text else () for text in self.texts]
-        asked = _words(question) - _COMMON or _words(question)
+        asked = words_in(question) - COMMON or words_in(question)
         counts = Counter(word for _, _, held in self.parts for word in held & asked)
         tells = {word: math.log(1 + len(self.parts) / count) for word, count in counts.items()}
         scores = [math.fsum(tells[word] for word in sorted(held & asked)) for _, _, held in self.parts]
@@ -113,8 +114,19 @@ class Library:
         return [tuple(_joined(sorted(spans))) for spans in chosen]
 
 
-def _words(text: str) -> frozenset[str]:
+def words_in(text: str) -> frozenset[str]:
+    """The words of a text, after N, without plural s."""
     return frozenset(stem(word) for word in _WORD.findall(normal(text)))
+
+
+def telling(text: str, question: str) -> frozenset[str]:
+    """The words of an answer that tell what it answers: neither common nor the question's.
+
+    A word that begins with the same five letters as one of the question's counts as that (directed, director).
+    """
+    asked = words_in(question)
+    begun = {word[:_BEGINNING] for word in asked if len(word) >= _BEGINNING}
+    return frozenset(word for word in words_in(text) - asked - COMMON if word[:_BEGINNING] not in begun)
 
 
 def _header(text: str) -> Span:

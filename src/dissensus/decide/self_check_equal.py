@@ -80,7 +80,7 @@ def twins(asking: Asking, pair: Pair, verdict: SelfVerdict) -> tuple[str, tuple[
         document = documents[seen.digest]
         passage = _around(source_of(document.pinned).text or "", seen.quote)
         chosen, other = (pair.a, pair.b) if seen.chose == "A" else (pair.b, pair.a)
-        if passage and (made := _both(passage, chosen, other)):
+        if passage and (made := _both(passage, chosen, other, asking.question.text)):
             return document.name, (made[0], made[1]) if seen.chose == "A" else (made[1], made[0])
     one, two = (f"Question: {asking.question.text}\nAnswer: {held.answered.written}\n" for held in (pair.a, pair.b))
     return "", (one, two)
@@ -107,11 +107,11 @@ def _around(text: str, quote: str) -> str:
     return ""
 
 
-def _both(passage: str, chosen: Held, other: Held) -> tuple[str, str] | None:
+def _both(passage: str, chosen: Held, other: Held, question: str) -> tuple[str, str] | None:
     """The passage with either answer in every place of the chosen one; None if that makes no equal texts."""
     words = _in_words(chosen, other)
     places = _places(passage, chosen)
-    if words is None or not places or stands_in(other, passage):
+    if words is None or not places or stands_in(other, passage, question) is not False:
         return None
     made = []
     for word in words:
@@ -120,8 +120,8 @@ def _both(passage: str, chosen: Held, other: Held) -> tuple[str, str] | None:
             text, done = text + passage[done : place.start] + word, place.end
         made.append(text + passage[done:])
     one, two = made
-    fits = stands_in(chosen, one) and stands_in(other, two) and not stands_in(other, one) and not stands_in(chosen, two)
-    return (one, two) if fits else None
+    each = [stands_in(held, text, question) for text in (one, two) for held in (chosen, other)]
+    return (one, two) if each == [True, False, False, True] else None
 
 
 def _in_words(chosen: Held, other: Held) -> tuple[str, str] | None:

@@ -19,7 +19,7 @@ Both looks differ in nothing but the order of the two answers, and are asked for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
@@ -219,7 +219,7 @@ def _opened(document: Document, quote: str, asking: Asking, answers: tuple[Held,
     return _Opened(document, kinds[bearing.bears], found, where, bearing.why)
 
 
-def together(looks: Sequence[Look], pair: Pair, documents: Iterable[Document]) -> SelfVerdict:
+def together(looks: Sequence[Look], pair: Pair, asking: Asking) -> SelfVerdict:
     """What the looks come to together."""
     for kind in ("failed", "unreadable"):
         for look in looks:
@@ -232,7 +232,8 @@ def together(looks: Sequence[Look], pair: Pair, documents: Iterable[Document]) -
         return SelfVerdict(kind=first.kind, says=first.says, why=first.why, looks=tuple(looks))
     worst = max(looks, key=lambda look: _WORSE.index(look.kind))
     other = pair.b if first.chose == "A" else pair.a
-    also = tuple(one.name for one in documents if stands_in(other, shown_text(one)))
+    documents, question = asking.settings.documents, asking.question.text
+    also = tuple(one.name for one in documents if stands_in(other, shown_text(one), question))
     return SelfVerdict(
         kind=worst.kind, chose=first.chose, says=first.says, why=worst.why, looks=tuple(looks), also=also
     )

@@ -125,7 +125,7 @@ def asking_for(question: Question, kind: str, seat: Seat, plan: Plan, settings: 
         prompt = f"{rephrase(question.text, plan.wording)}\n{request}"
         return Asking(read_by="log-probability", prompt=prompt, options=shown)
     if Capability.SCHEMA in seat.capabilities and (how == "schema" or (how == "auto" and not weak)):
-        form = f'Reply with JSON: {{"reason": "one or two short sentences", "answer": "{_wanted(question, kind)}"}}'
+        form = f'Reply with JSON: {{"reason": "one or two short sentences", "answer": "{wanted(question, kind)}"}}'
         parts = (_question(question, options, plan), _style(plan), form)
         return Asking(
             read_by="schema",
@@ -145,16 +145,16 @@ def _question(question: Question, options: Sequence[str], plan: Plan) -> str:
     return rephrase(text, plan.wording)
 
 
-def _wanted(question: Question, kind: str) -> str:
+def wanted(question: Question, kind: str) -> str:
     """What stands for the answer in the form that a reply is to have; a schema alone is not shown to every model."""
     unit = question.unit.strip()
-    wanted = {
+    form = {
         "number": f"number in {unit}" if unit else "number with unit",
         "choice": "one of the options",
         "yes-no": " or ".join(question.options or ("yes", "no")),
         "date": "YYYY-MM-DD",
     }.get(kind, "the answer alone, in a few words")
-    return f"{wanted}, or unsure if you cannot tell"
+    return f"{form}, or unsure if you cannot tell"
 
 
 def _style(plan: Plan) -> str:
