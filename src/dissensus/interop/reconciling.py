@@ -79,6 +79,13 @@ def plan_of(
         side, name = lack[0]
         counted = tuple(one.name for one in surveys["AB".index(side)].counted)
         raise unclear(Unclear(f"Nothing in {side} is called {name!r}.", '--attribute "NAME=OTHER"', {side: counted}))
+    nameless = [label for label, names in zip("AB", key.names, strict=True) if names == (FILE_NAME,)]
+    if nameless and not agents:
+        raise UsageError(
+            f"The documents in {nameless[0]} do not say which item they are about, only the names of their files do."
+            " The built-in reader takes nothing from them.",
+            next_step="Have agents read: --model REF, or --panel FILE.",
+        )
     known = set(key.items)
     missing = tuple(item for item in told.items if " ".join(item.casefold().split()) not in known)
     return Plan(folders, _names(first, second), surveys, key, tuple(found), told.as_of, missing)
@@ -252,7 +259,7 @@ def lines_of(plan: Plan) -> Iterator[str]:
     for one in plan.compared:
         sides = [_counted(counted) for counted in one.sides]
         unit = f", in {one.wanted.unit}" if one.wanted.unit else ""
-        yield f"compared: {one.wanted.attribute!r}{unit}: {sides[0]} in A, {sides[1]} in B"
+        yield f"compared: {one.wanted.attribute}{unit}: {sides[0]} in A, {sides[1]} in B"
     yield f"as of: {'whenever it was' if plan.as_of == ALWAYS else plan.as_of}; whatever lies in the folders counts"
 
 
@@ -280,9 +287,9 @@ def _called(plan: Plan, side: int) -> str:
     for name in plan.key.names[side]:
         called = plan.surveys[side].called[name]
         columns = sorted(set(called.columns.values()))
-        found += [f"column {column!r}" for column in columns]
+        found += [f"column {column}" for column in columns]
         if not columns:
-            found.append("by the name of the file" if name == FILE_NAME else f"{name!r}")
+            found.append("by the names of files" if name == FILE_NAME else called.shown)
     return " and ".join(found)
 
 
@@ -291,9 +298,9 @@ def _counted(counted: Counted | None) -> str:
         return "what agents find"
     columns = sorted(set(counted.columns.values()))
     labels = len(counted.where) - len(counted.columns)
-    found = [f"column {column!r}" for column in columns]
+    found = [f"column {column}" for column in columns]
     if labels:
-        found.append(f"{counted.name!r} in {labels:,} document{'' if labels == 1 else 's'}")
+        found.append(f'"{counted.name}" in {labels:,} document{"" if labels == 1 else "s"}')
     return " and ".join(found)
 
 

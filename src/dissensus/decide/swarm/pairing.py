@@ -123,7 +123,7 @@ def key_of(sides: tuple[Survey, Survey], told: Told) -> Key:
     best = max(many, key=lambda pair: (pair.rank, len(pair.common), pair.one.name, pair.other.name))
     rivals = [pair for pair in many if pair.rank == best.rank and not _same(pair.common, best.common)]
     if rivals and not all(told.key):
-        listed = [f"{pair.one.name} = {pair.other.name} ({len(pair.common)})" for pair in (best, *rivals)]
+        listed = [f"{pair.one.shown} = {pair.other.shown} ({len(pair.common)})" for pair in (best, *rivals)]
         raise Unclear("Several names stand on both sides.", "--key NAME[=OTHER]", {"A = B": listed})
     alike = [pair for pair in pairs if _same(pair.common, best.common)]
     chosen = (
@@ -219,7 +219,7 @@ def _natural(value: str) -> tuple[int, str]:
 
 def _called(side: Survey) -> list[str]:
     found = sorted(side.called.values(), key=lambda one: -len(one.where))
-    return [f"{one.name} ({len(one.where)}: {', '.join(list(one.written.values())[:3])} …)" for one in found[:12]]
+    return [f"{one.shown} ({len(one.where)}: {', '.join(list(one.written.values())[:3])} …)" for one in found[:12]]
 
 
 # --- properties

@@ -32,10 +32,8 @@ NOUNS: Final = (NAMED - frozenset(["line", "page", "row", "item", "position", "p
     *("po", "purchase", "receipt", "asn", "sku", "case", "job", "project", "auftrag", "item", "code", "key"),
 }
 """Words that stand before, or name the column of, what things are called."""
-FILLING: Final = set_of(
-    "the a an of in on at by per for all total sum overall altogether qty quantity count amount actual actually we was"
-    " were has have been is are"
-)
+STOPS: Final = set_of("the a an of in on at by per for all actual actually we was were has have been is are")
+FILLING: Final = STOPS | set_of("total sum overall altogether qty quantity count amount")
 _COUNTED: Final = frozenset(["number", "no", "nr"])
 MEASURING: Final = set_of(
     "qty quantity count amount total sum value price cost weight size length width height volume net gross tax vat"

@@ -25,7 +25,7 @@ from dissensus.decide.dispute.words import UNITS
 from dissensus.decide.swarm.opened import Opened
 from dissensus.decide.swarm.reader import Reader
 from dissensus.decide.swarm.reader_json import Tree
-from dissensus.decide.swarm.reader_names import FILLING, MEASURES, MEASURING, NOUNS, form, terms
+from dissensus.decide.swarm.reader_names import FILLING, MEASURES, MEASURING, NOUNS, STOPS, form, terms
 from dissensus.decide.swarm.reader_said import days_of
 from dissensus.decide.swarm.reader_tables import Sheet
 from dissensus.decide.swarm.reader_texts import Paper
@@ -72,6 +72,11 @@ class Called:
     def telling(self) -> bool:
         """Whether its name says that it holds names of things."""
         return self.name == FILE_NAME or form(self.name) in self.forms or bool(words_of(self.name) & NOUNS)
+
+    @property
+    def shown(self) -> str:
+        """The name, or, where things need none, one of them."""
+        return f"like {min(self.written.values())}" if form(self.name) in self.forms else self.name
 
     @property
     def forms(self) -> set[str]:
@@ -205,7 +210,8 @@ class _Surveyor:
             if _names_things(leaf.key):
                 self._call(core(leaf.key), leaf.text, digest)
             if _counts(leaf.key) and _numbers([leaf.text]):
-                self._count(_with_outer(leaf.path), digest, _units([leaf.text, leaf.key]))
+                name = _with_outer(leaf.path)
+                self._count(name, digest, _units([leaf.text]) or _units_in(name))
 
     def _paper(self, digest: str, paper: Paper) -> None:
         for line in paper.lines:
@@ -246,15 +252,10 @@ def _with_outer(path: tuple[str | int, ...]) -> str:
 
 
 def _names_in(file: str) -> Iterator[str]:
-    """What a file's name may name: the name without its end, and its parts that hold a digit."""
+    """What a file's name may name: the name without its end, and its parts, if they hold a digit."""
     stem = PurePosixPath(file).stem
-    yield stem
-    for part in _NAME_PARTS.split(stem):
-        if any(char.isdigit() for char in part) and part != stem:
-            yield part
-        tail = part.rpartition("-")[2]
-        if tail != part and any(char.isdigit() for char in tail):
-            yield tail
+    parts = [part for whole in _NAME_PARTS.split(stem) for part in (whole, whole.rpartition("-")[2])]
+    yield from (part for part in dict.fromkeys([stem, *parts]) if any(char.isdigit() for char in part))
 
 
 def _names_things(name: str) -> bool:
@@ -264,7 +265,7 @@ def _names_things(name: str) -> bool:
 
 def _counts(name: str) -> bool:
     words = words_of(name)
-    return bool(words - FILLING) and not words <= NOUNS | NUMBERING | FILLING
+    return bool(words - STOPS) and not words <= NOUNS | NUMBERING | STOPS
 
 
 def _numbers(texts: list[str]) -> bool:
