@@ -445,6 +445,18 @@ def test_a_script_brings_its_interpreter(tmp_path: Path) -> None:
         assert all(source == sought.resolve() for source, sought in needed)
 
 
+@pytest.mark.anyio
+async def test_a_script_that_asks_for_any_python_gets_the_bare_interpreter(tmp_path: Path, level: Level) -> None:
+    script = tmp_path / "count.py"
+    script.write_text("#!/usr/bin/env python3\nimport sys\nprint(open(sys.argv[1]).read().split()[-1])\n")
+    script.chmod(0o755)
+    note = b"pallets 12\n"
+    digest = hashlib.sha256(note).hexdigest()
+    async with open_cell({digest: "note.txt"}, {digest: note}, highest=level) as cell:
+        ran = await cell.run([str(script), "note.txt"])
+    assert (ran.exit, ran.stdout) == (0, b"12\n"), ran.stderr
+
+
 # --- tools
 
 

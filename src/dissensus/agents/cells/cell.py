@@ -15,7 +15,7 @@ import anyio
 
 from dissensus.agents.cells.folders import Place, for_a_new_user, laid_out
 from dissensus.agents.cells.guards import LEVELS, Level
-from dissensus.agents.cells.interpreter import program_of, real_interpreter
+from dissensus.agents.cells.interpreter import program_of, real_interpreter, wants_python
 from dissensus.agents.cells.ladder import Reached, reach, required
 from dissensus.agents.cells.launch import launched, program_path
 from dissensus.agents.cells.limits import Limits
@@ -245,4 +245,6 @@ def _resolved(program: Sequence[str]) -> tuple[list[str], Path | None, list[tupl
     path, needed = program_of(program[0])
     if path.resolve() == real_interpreter():
         return list(program), None, []
+    if wants_python(path):  # the real interpreter, and no shim
+        return ["python", str(path), *program[1:]], None, needed[:1]
     return list(program), path, needed

@@ -79,15 +79,24 @@ def program_of(name: str) -> tuple[Path, list[tuple[Path, Path]]]:
     return path, needed
 
 
-def _interpreter_of(path: Path) -> Iterator[str]:
+def wants_python(path: Path) -> bool:
+    """Whether a script asks for any Python: ``#!/usr/bin/env python3``. What that finds may be a shim."""
+    parts = _first_line(path)
+    return len(parts) > 1 and Path(parts[0]).name == "env" and parts[1] in ("python", "python3")
+
+
+def _first_line(path: Path) -> list[str]:
+    """The words after ``#!``; none if the file is no script."""
     try:
         with path.open("rb") as file:
             first = file.read(256).split(b"\n")[0]
     except OSError:
-        return
-    if not first.startswith(b"#!"):
-        return
-    parts = first[2:].decode("utf-8", "replace").split()
+        return []
+    return first[2:].decode("utf-8", "replace").split() if first.startswith(b"#!") else []
+
+
+def _interpreter_of(path: Path) -> Iterator[str]:
+    parts = _first_line(path)
     if parts:
         yield parts[0]
     if len(parts) > 1 and Path(parts[0]).name == "env" and (found := shutil.which(parts[1])):
