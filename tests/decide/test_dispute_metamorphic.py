@@ -120,6 +120,12 @@ def thought(of: Case, rng: random.Random) -> Case:
     return replace(of, reports=reports)
 
 
+def copied_out(of: Case, rng: random.Random) -> Case:
+    """Scratchpads that hold nothing but what stands in the evidence as well."""
+    cited = [item.quote for one in of.claims for item in one.evidence] + ["1", "order"]
+    return replace(of, reports=tuple(Report(claim=one.id, scratchpad=rng.choice(cited)) for one in of.claims))
+
+
 def cloned(of: Case, rng: random.Random) -> Case:
     chosen = rng.choice(of.claims)
     clones = tuple(replace(chosen, id=f"{chosen.id}-clone-{n}", by=f"x{n}") for n in range(rng.randrange(1, 9)))
@@ -165,7 +171,7 @@ def written_otherwise(of: Case, rng: random.Random) -> Case:
     return with_claims(of, change)
 
 
-SAME = (reordered, renamed, toned, padded, confident, thought, cloned, copied, labelled, written_otherwise)
+SAME = (reordered, renamed, toned, padded, confident, thought, copied_out, cloned, copied, labelled, written_otherwise)
 
 
 @settings(max_examples=300, deadline=None)

@@ -145,7 +145,7 @@ def note_is_wrong(prompt: str) -> str:
 # --- killed at every event
 
 
-@pytest.mark.parametrize("way", ["person", "verifier", "authors", "spot-check"])
+@pytest.mark.parametrize("way", ["person", "verifier", "authors", "spot-check", "statements"])
 def test_killed_at_every_event_it_goes_on_to_the_same_end(way: str) -> None:
     of, seats, answer = WAYS[way]()
     whole, store = begin(of, answer, seats)
@@ -226,7 +226,26 @@ def _spot_check() -> tuple[Case, Sequence[Seat], Answer]:
     return agreeing(spot_check=True), (VERA,), verifier(looks)
 
 
-WAYS = {"person": _person, "verifier": _verifier, "authors": _authors, "spot-check": _spot_check}
+def _statements() -> tuple[Case, Sequence[Seat], Answer]:
+    """Reports in words, which the verifier sets against each other."""
+    free = {"subject": None, "attribute": None, "unit": None, "as_of": None}
+    both = (
+        claim("A", None, line(NOTE, 4), text="All ten came.", **free),
+        claim("B", None, *CELLS, text="One was missing.", **free),
+    )
+
+    def says(prompt: str) -> str:
+        if "Statement 1" in prompt:
+            return json.dumps({"answer": {"outcome": "CONTRADICT", "reason": "ten are not nine"}})
+        return finding("BOTH_CONSISTENT")
+
+    return case(*both, pinned=PINNED, verifier="vera"), (VERA,), verifier(says)
+
+
+WAYS = {
+    "person": _person, "verifier": _verifier, "authors": _authors, "spot-check": _spot_check,
+    "statements": _statements,
+}  # fmt: skip
 
 
 # --- replay, audit, states

@@ -154,6 +154,7 @@ def chapters(account: Account) -> list[Chapter]:
     parts = (
         ("Reports", _reports(account)),
         ("Evidence, reopened", _evidence(account)),
+        ("What could not be compared", _incomparable(account)),
         ("Verifier", _verifier(account)),
         ("Rules, in the order in which they were applied", _rules(account)),
         ("A person", _person(account)),
@@ -186,12 +187,22 @@ def _evidence(account: Account) -> Iterator[tuple[str, str]]:
         yield str(body.get("evidence")), f'{body.get("result")} in {source}: "{text}"{live}{hint}'
 
 
+def _incomparable(account: Account) -> Iterator[tuple[str, str]]:
+    seen = next((event.body for event in reversed(account.events) if event.kind == "incomparable"), {})
+    for pair in seen.get("pairs", []):
+        yield ", ".join(pair["claims"]), str(pair["why"])
+
+
 def _verifier(account: Account) -> Iterator[tuple[str, str]]:
     for event in account.events:
         body = event.body
         if event.kind == "verifier-input":
             yield "task", "Which of these sources is wrong, and where?"
             yield "input", f"SHA-256 {body.get('sha256')}, for {body.get('verifier')}"
+        elif event.kind == "statements":
+            problem = f" {body['problem']}" if body.get("problem") else ""
+            names = " and ".join(", ".join(ids) for ids in body.get("claims", []))
+            yield "statements", f"{names}: {body.get('outcome')}. {body.get('why')}{problem} ({body.get('label')})"
         elif event.kind == "spot-check":
             yield "spot check", f"{body.get('verifier')} is asked. {body.get('why')}"
         elif event.kind == "re-run":

@@ -7,10 +7,11 @@ shown, and never taken as agreement.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
+from itertools import combinations
 from typing import Literal
 
 from dissensus.decide.dispute.claims import Claim
@@ -29,11 +30,13 @@ class Comparison:
             that they are about different things.
         why: a sentence for people.
         conversions: the declared conversions that it took. A contradiction rests on their evidence, too.
+        model: the model by whose word it is so; "" if programs say so.
     """
 
     relation: Relation
     why: str
     conversions: tuple[Conversion, ...] = ()
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,26 +107,43 @@ def _numbers(one: Claim, other: Claim, units: Units) -> Comparison:
     return Comparison("CONTRADICT", f"The values differ: {', '.join(said)}.", way)
 
 
-def contradictions(claims: Sequence[Claim], units: Units | None = None) -> Graph:
-    """Compare all claims about the same thing with each other.
+def contradictions(
+    claims: Sequence[Claim],
+    units: Units | None = None,
+    *,
+    heard: Mapping[tuple[int, int], Comparison] | None = None,
+    kin: Container[tuple[int, int]] = (),
+) -> Graph:
+    """Compare all claims about the same thing with each other, and those in free words with all.
 
     The graph depends on the claims alone: another order gives the same pairs under other numbers.
+
+    Args:
+        claims: the claims.
+        units: the table of units; ``STANDARD`` alone if left out.
+        heard: what a model says of pairs that only a model can compare; places, the lower one first.
+        kin: pairs of which one is made of the other: if words are in it, there is nothing to compare.
     """
-    units = units or Units()
+    units, heard = units or Units(), heard or {}
     alike: dict[tuple[str, str], list[int]] = {}
     free: list[int] = []
     for place, claim in enumerate(claims):
-        if claim.subject is None:
-            free.append(place)
-        else:
+        if claim.subject is not None:
             alike.setdefault(_key(claim), []).append(place)
+        elif claim.text.strip() or not claim.children:  # else it says nothing but what its parts say
+            free.append(place)
+    pairs = {(first, second) for group in alike.values() for first, second in combinations(group, 2)}
+    typed = [place for group in alike.values() for place in group]
+    pairs |= {
+        pair
+        for n, first in enumerate(free)
+        for second in (*free[n + 1 :], *typed)
+        if (pair := (min(first, second), max(first, second))) not in kin
+    }
     edges = [
-        Edge(first, second, compare_claims(claims[first], claims[second], units))
-        for group in (*alike.values(), free)
-        for n, first in enumerate(group)
-        for second in group[n + 1 :]
+        Edge(*pair, heard[pair] if pair in heard else compare_claims(claims[pair[0]], claims[pair[1]], units))
+        for pair in sorted(pairs)
     ]
-    edges.sort(key=lambda edge: (edge.first, edge.second))
     found = tuple(edge for edge in edges if edge.comparison.relation == "CONTRADICT")
     unknown = tuple(edge for edge in edges if edge.comparison.relation == "INCOMPARABLE")
     return Graph(found, unknown, components([(edge.first, edge.second) for edge in found]))

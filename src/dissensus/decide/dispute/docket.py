@@ -25,7 +25,7 @@ from dissensus.decide.dispute.case import Case, Pinned
 from dissensus.decide.dispute.checkers import Checked
 from dissensus.decide.dispute.citations import Citation
 from dissensus.decide.dispute.claims import Claim
-from dissensus.decide.dispute.comparing import Edge, Graph, contradictions
+from dissensus.decide.dispute.comparing import Comparison, Edge, Graph, contradictions
 from dissensus.decide.dispute.evidence import Evidence, Live, Reopened, Selector
 from dissensus.decide.dispute.normalise import normal
 from dissensus.decide.dispute.origins import Origin, origins
@@ -160,11 +160,42 @@ class Docket:
         self.measures = Measures(tuple(self._conversions()))
         self.claims = self._merged()
         self.reruns: dict[str, str] = {}
+        self._heard: dict[tuple[int, int], Comparison] = {}
 
     @cached_property
     def graph(self) -> Graph:
         """Which claims contradict each other; places in :attr:`claims`."""
-        return contradictions([one.claim for one in self.claims], self.measures.units)
+        claims = [one.claim for one in self.claims]
+        return contradictions(claims, self.measures.units, heard=self._heard, kin=frozenset(self._kin()))
+
+    def _kin(self) -> Iterator[tuple[int, int]]:
+        """Pairs of places, the lower first, of which the one claim is a part of the other, or of a part of it."""
+        places = {one.name: place for place, one in enumerate(self.claims)}
+        for place, one in enumerate(self.claims):
+            below = list(one.parts)
+            while below:
+                part = below.pop()
+                below += part.parts
+                yield min(place, places[part.name]), max(place, places[part.name])
+
+    def unheard(self) -> list[tuple[Weighed, Weighed]]:
+        """The pairs that stand and that only a model can compare, and none has."""
+        pairs = [(edge.first, edge.second) for edge in self.graph.incomparable]
+        found = [(self.claims[pair[0]], self.claims[pair[1]]) for pair in pairs if pair not in self._heard]
+        free = [pair for pair in found if any(one.claim.subject is None for one in pair)]
+        return [pair for pair in free if all(one.stand == "standing" for one in pair)]
+
+    def hear(self, one: Weighed, other: Weighed, said: Comparison) -> None:
+        """Take in what a model says of two claims."""
+        first, second = sorted(n for n, each in enumerate(self.claims) if each.name in (one.name, other.name))
+        self._heard[first, second] = said
+        self.__dict__.pop("graph", None)
+
+    def by_word(self) -> list[str]:
+        """The models by whose word claims that stand contradict each other."""
+        edges = zip(self.graph.contradictions, self.pairs(), strict=True)
+        models = {edge.comparison.model for edge, pair in edges if all(one.stand == "standing" for one in pair)}
+        return sorted(models - {""})
 
     @cached_property
     def origins(self) -> tuple[Origin, ...]:

@@ -221,13 +221,8 @@ def _use(shown: _Shown, action: Use) -> str:
 
 def _finding(docket: Docket, shown: _Shown, action: Answer) -> Finding:
     """The finding in an answer; void if a line that it cites does not reopen."""
-    data: Any = action.value
-    if isinstance(data, str):
-        try:
-            data = json.loads(data)
-        except ValueError:
-            data = None
-    if not isinstance(data, Mapping) or data.get("outcome") not in OUTCOMES:
+    data = answered(action)
+    if data is None or data.get("outcome") not in OUTCOMES:
         return Finding("UNDETERMINED", problem="Its answer is no finding.")
     outcome: Result = data["outcome"]
     why = str(data.get("reason", ""))[:2000]
@@ -256,6 +251,17 @@ def _finding(docket: Docket, shown: _Shown, action: Answer) -> Finding:
     if set(contents) != {item.content for item in shown.items.values()}:
         return Finding("UNDETERMINED", why=why, problem="It does not cite a line of each source.")
     return Finding(outcome, tuple(sorted(set(contents))), tuple(cites), why)
+
+
+def answered(action: Answer) -> Mapping[str, Any] | None:
+    """The JSON object that an answer is, or that is written in it; None if it is none."""
+    data: Any = action.value
+    if isinstance(data, str):
+        try:
+            data = json.loads(data)
+        except ValueError:
+            return None
+    return data if isinstance(data, Mapping) else None
 
 
 def _reopened(docket: Docket, item: Item, quote: str) -> tuple[Selector, str] | None:

@@ -24,11 +24,12 @@ from dissensus.decide.dispute.docket import Docket, Weighed
 from dissensus.decide.dispute.exhibits import facts_of
 from dissensus.decide.dispute.jcs import digest_of
 from dissensus.decide.dispute.looking import Finding, OutOfBudgetError, both_orders, faults_of
-from dissensus.decide.dispute.manifest import VERIFIER, Manifest, leaks, manifest_of
+from dissensus.decide.dispute.manifest import VERIFIER, Manifest, manifest_of
 from dissensus.decide.dispute.parsing import claim_data
 from dissensus.decide.dispute.question import choice_in, question_of
 from dissensus.decide.dispute.rules import Applied
 from dissensus.decide.dispute.settlement import STATUS, Settlement
+from dissensus.decide.dispute.statements import Heard, hear
 from dissensus.decide.dispute.verdict import Verdict
 from dissensus.say.readers.record import ENGINE, PROCEDURE
 from dissensus.script.effects import Note, Post, Script, UseTool, under
@@ -39,6 +40,8 @@ RUNS_TOOLS: Final = "verifier"
 """The seat on whose behalf tools are run again, if the case names no verifier."""
 _SPOT_CHECK: Final = "It is one of those that are looked at although nothing contradicts: agreement is no approval."
 _MOST_TEXT: Final = 20_000
+_MOST_PAIRS: Final = 200
+"""Most pairs that cannot be compared that are listed on the record."""
 
 
 def dispute(case: Case, seats: Sequence[Seat], seed: int) -> Generator[Any, Any, Settlement]:
@@ -69,6 +72,7 @@ class _Course:
         self.steps = 0
         self.input: str | None = None
         self.stopped = ""
+        self.heard: dict[str, Heard] = {}
 
     def run(self) -> Generator[Any, Any, Settlement]:
         """From open to the end of the run."""
@@ -119,7 +123,11 @@ class _Course:
             for item in one.items:
                 yield Note("reopened", _reopened(one, item.name, item), key=f"reopened/{self._step()}")
         yield from self._apply(rules.r0(docket))
+        if self.case.verifier and docket.unheard():
+            yield from under("statements", hear(docket, self._verifier_seat(), self.seed, self.heard))
         opened = verdict.opening(docket)
+        if pairs := verdict.not_compared(docket):
+            yield Note("incomparable", {"pairs": pairs[:_MOST_PAIRS], "number": len(pairs)}, key="incomparable")
         manifest = manifest_of(docket)
         yield from self._input(manifest)
         if opened is not State.CONTESTED:
@@ -132,7 +140,7 @@ class _Course:
             if found.state is State.SETTLED:
                 yield from self._move(State.CONSISTENT, "")
             return found
-        yield from self._move(State.CONTESTED, "")
+        yield from self._move(State.CONTESTED, " ".join(verdict.by_word_of(model) for model in docket.by_word()))
         yield from self._move(State.VERIFYING, "")
         yield from self._programs(docket)
         contested = verdict.contested(docket)
@@ -181,19 +189,13 @@ class _Course:
                 yield Note("re-run", what, key=f"re-run-result/{number}/{source[:12]}")
 
     def _input(self, manifest: Manifest) -> Script:
-        data = manifest.bytes
         self.input = manifest.sha256
-        planted = [report.scratchpad for report in self.case.reports]
-        if found := leaks(data, planted):
-            raise RuntimeError(f"What nobody may read stands in the verifier's input: {found[0][:40]!r}.")
-        text = data.decode()
+        text = manifest.bytes.decode()
         yield Note("verifier-input", {"sha256": self.input, "verifier": VERIFIER, "input": text}, key="verifier-input")
 
     def _verifier(self, docket: Docket, manifest: Manifest) -> Generator[Any, Any, None]:
         """Ask the verifier in both orders, and apply R4 to what it found."""
-        seat = next((seat for seat in self.seats if seat.agent == self.case.verifier), None)
-        if seat is None:
-            raise RuntimeError(f"The verifier {self.case.verifier!r} has no seat.")
+        seat = self._verifier_seat()
         talk: dict[str, Any] = {"protocol": PROTOCOL, "thread": f"verification/{self._step()}"}
         asked = f"Which source is wrong, and where? Input {manifest.sha256}."
         yield Post(PROCEDURE, asked, to=(seat.agent,), act="request", key="verify/request", **talk)
@@ -221,6 +223,12 @@ class _Course:
         yield Note("finding", {**data, "verifier": VERIFIER, "model": seat.model}, key="finding", durable=True)
         if found.outcome in ("SOURCE_WRONG", "BOTH_WRONG"):
             yield from self._apply(rules.r4(docket, faults_of(docket, found, seat)))
+
+    def _verifier_seat(self) -> Seat:
+        seat = next((seat for seat in self.seats if seat.agent == self.case.verifier), None)
+        if seat is None:
+            raise RuntimeError(f"The verifier {self.case.verifier!r} has no seat.")
+        return seat
 
     def _can_ask(self, number: int) -> bool:
         """Whether a round is left, and somebody to ask."""

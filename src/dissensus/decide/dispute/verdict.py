@@ -81,6 +81,11 @@ def opening(docket: Docket) -> State:
     return State.INCOMPLETE if back or _incomparable(docket) else State.CONSISTENT
 
 
+def not_compared(docket: Docket) -> list[dict[str, Any]]:
+    """The pairs that could not be compared, each with the reason, as a record has them."""
+    return [{"claims": [name for one in pair for name in one.ids], "why": why} for pair, why in _incomparable(docket)]
+
+
 def unopposed(docket: Docket, state: State) -> Verdict:
     """The verdict where nothing that can be weighed is contradicted, after R1 to R4."""
     left = [one for one in docket.claims if one.stand == "standing"]
@@ -122,9 +127,9 @@ def contested(docket: Docket) -> Verdict | None:
 
 
 def r6(docket: Docket) -> Iterator[Applied]:
-    """What the user has said beforehand, if it leaves one position of all."""
+    """What the user has said beforehand, if it leaves one position of all, and no model's word set them against it."""
     rules = docket.case.precedence
-    if rules is None:
+    if rules is None or docket.by_word():
         return
     places = positions(docket)
     won: list[tuple[Position, list[Applied]]] = []
@@ -208,6 +213,11 @@ def by_person(docket: Docket, verdict: Verdict, choice: str, who: str, reason: s
     return Verdict(State.SETTLED, PERSON, said, verdict.cites, losers, verdict.returned, standing)
 
 
+def by_word_of(model: str) -> str:
+    """What is said where claims contradict each other by a model's word."""
+    return f"That they contradict each other is the word of a model (model-says {model})."
+
+
 def so_far(docket: Docket) -> Verdict:
     """What the rules have found until now."""
     return _verdict(docket, State.OPEN_BUDGET, "", "")
@@ -223,6 +233,7 @@ def _settled(docket: Docket, rule: str, why: str) -> Verdict:
 
 
 def _disputed(docket: Docket, why: str) -> Verdict:
+    why = " ".join([why, *(by_word_of(model) for model in docket.by_word())])
     found = _verdict(docket, State.DISPUTED, "R7", why)
     return Verdict(
         State.DISPUTED, "R7", why, found.cites, found.losers, found.returned, found.standing, positions(docket)
