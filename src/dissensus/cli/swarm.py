@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -59,19 +60,21 @@ def swarm(
     dissensus why march/cases/4711.db
     """  # noqa: D301 - click reads the control character
     folder = output or Path(f"{tasks.stem}.swarm")
-    whole = _read(tasks, folder, flags)
     if flags["plan"]:
+        with tempfile.TemporaryDirectory() as place:  # nothing is kept of a plan
+            whole = _read(tasks, Path(place), flags)
         _show_plan(whole, folder, repin=flags["repin"], as_json=as_json)
         return
+    whole = _read(tasks, folder / "evidence", flags)
     again = ["dissensus", "swarm", str(tasks), *(["-o", str(output)] if output else [])]
     found = carried_out(whole, folder, again=shlex.join(again), **_how(flags))
     show_result(found, again=shlex.join(again), csv_file=csv_file, html_file=html_file, as_json=as_json)
 
 
-def _read(tasks: Path, folder: Path, flags: dict[str, Any]) -> Swarm:
+def _read(tasks: Path, store: Path, flags: dict[str, Any]) -> Swarm:
     from dissensus.interop.tasks_file import read_tasks
 
-    whole = read_tasks(tasks, folder / "evidence")
+    whole = read_tasks(tasks, store)
     asking = replace(whole.asking, ask=whole.asking.ask and not flags["no_ask"])
     seed = whole.seed if flags["seed"] is None else flags["seed"]
     return replace(whole, asking=asking, seed=seed)

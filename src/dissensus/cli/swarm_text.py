@@ -43,14 +43,16 @@ _BY: Final = {"agent": "", "tool": ", a program", "tables": ", the built-in read
 
 def plan_lines(plan: SwarmPlan) -> Iterator[str]:
     """What is left to be done."""
-    done = f"; {plan.done:,} readings are done and are not repeated" if plan.done else ""
-    yield f"{clean(plan.name)}: {plan.items:,} items{done}."
+    done = f"; {plan.done:,} readings and {plan.cases:,} cases are there and are not repeated" if plan.done else ""
+    yield f"{clean(plan.name)}: {_count(plan.items, 'item')}{done}."
     for share in plan.shares:
         yield f"  {_share(share)}"
     for party, lacking in plan.unread.items():
-        yield f"  {clean(party)} has no source of {lacking:,} items"
-    look = f"{clean(plan.verifier)} looks at" if plan.verifier else "no verifier: programs look at"
-    yield f"  {look} {plan.spot_checks:,} items as spot checks, if nothing contradicts there"
+        yield f"  {clean(party)} has no source of {_count(lacking, 'item')}"
+    look = f"{clean(plan.verifier)} looks" if plan.verifier else "no verifier: programs alone look"
+    yield f"  {look} at {plan.spot_checks:.3g} of the items in which nothing contradicts, and at contradictions"
+    for attribute in plan.timeless:
+        yield f"note: no `as_of` is wanted of {clean(attribute)!r}: reports that state no time cannot be compared."
     limits = ", ".join(
         f"{getattr(plan.budget, name):,} {name}"
         for name in ("calls", "tokens", "seconds", "money")
@@ -60,12 +62,16 @@ def plan_lines(plan: SwarmPlan) -> Iterator[str]:
 
 
 def _share(share: SharePlan) -> str:
-    items = f"{share.items:,} items" if share.items != 1 else "1 item"
     span = f" ({clean(share.first)} … {clean(share.last)})" if share.items > 1 else f" ({clean(share.first)})"
     begun = ", begun before" if share.begun else ""
     calls = f", at most {share.calls:,} calls" if share.calls else ""
     who = f"{clean(share.party)}/{clean(share.agent)}{_BY[share.by]}"
-    return f"{who}: {items}{span} from {share.sources:,} files, {share.size:,} bytes{calls}{begun}"
+    what = f"{_count(share.items, 'item')}{span} from {_count(share.sources, 'file')}, {share.size:,} bytes"
+    return f"{who}: {what}{calls}{begun}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def result_lines(found: SwarmResult, again: str) -> Iterator[str]:
@@ -73,7 +79,7 @@ def result_lines(found: SwarmResult, again: str) -> Iterator[str]:
     from dissensus.study.swarm.summary import pressing, summary_of
 
     summary = summary_of(found)
-    yield f"{clean(found.swarm.name)}: {summary.items:,} items"
+    yield f"{clean(found.swarm.name)}: {_count(summary.items, 'item')}"
     yield from _outcomes(summary)
     yield ""
     yield "Reports"
@@ -125,7 +131,7 @@ def _spot_checks(found: SwarmResult, summary: Summary) -> Iterator[str]:
     verifier = found.swarm.verifier
     who = f"the verifier is {clean(verifier)}" if verifier else "no verifier"
     looked = sum(summary.spots.values())
-    yield f"Spot checks: {summary.drawn:,} items drawn, {looked:,} of them consistent and looked at; {who}"
+    yield f"Spot checks: {summary.drawn:,} items drawn among those that agree, {looked:,} looked at; {who}"
     for spot, count in summary.spots.items():
         yield f"  {count:>6,}  {_SPOTS[spot]}"
 
@@ -177,10 +183,13 @@ def cost_line(found: SwarmResult) -> str:
 
 
 def _needy(found: SwarmResult, needy: list[ItemResult], again: str) -> Iterator[str]:
-    yield f"Needs somebody: {len(needy):,} items"
+    yield f"Needs somebody: {_count(len(needy), 'item')}"
     wide = min(max(len(clean(one.item)) for one in needy), 24)
+    parties = [party.name for party in found.swarm.parties]
     for one in needy[:MOST_LISTED]:
-        yield from _wrapped(f"  {clean(one.item)[:wide]:<{wide}}  {one.outcome:<12} ", one.why, wide + 17)
+        said = [f"{party}: {value}" for party in parties if (value := reported(found, party, one.item))]
+        told = f"({'; '.join(said)}) {one.why}" if said else one.why
+        yield from _wrapped(f"  {clean(one.item)[:wide]:<{wide}}  {one.outcome:<12} ", told, wide + 17)
         yield f"{'':<{wide + 17}}{next_command(one, again)}"
     if len(needy) > MOST_LISTED:
         yield f"  and {len(needy) - MOST_LISTED:,} more: --csv FILE lists all"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dissensus.agents.panel import Panel
+from dissensus.agents.toolbox import open_tool
 from dissensus.decide.dispute.case import Pinned
 from dissensus.decide.dispute.evidence import CsvDialect
 from dissensus.decide.swarm.work import ITEM, READER
@@ -28,10 +29,12 @@ class Parties(Sources):
     """The parties that a file names.
 
     Args:
-        sizes: bytes of each file that was pinned.
+        pinned_paths: files that were pinned.
+        size: bytes of these.
     """
 
-    sizes: dict[Path, int] = field(default_factory=dict)
+    pinned_paths: set[Path] = field(default_factory=set)
+    size: int = 0
 
     def party(self, name: str, given: Any, items: tuple[str, ...], panel: Panel | None) -> Party:
         """One party, with its sources."""
@@ -74,6 +77,13 @@ class Parties(Sources):
                     f"The panel has no tool {tool!r}.",
                     next_step="Write {tool: NAME}, a tool of `panel`.",
                 )
+            source = panel.tools[str(tool)]
+            takes = {} if source.kind == "mcp" else open_tool(source, panel.folder).spec.parameters
+            if source.kind != "mcp" and "item" not in takes.get("properties", {}):
+                raise self.spec.wrong(
+                    (*place, how), f"The tool {tool!r} has no parameter `item`, so it cannot be told what to read.",
+                    next_step="Write {item} in its command, or `item` among its parameters.",
+                )  # fmt: skip
             return "tool", (READER,), str(tool)
         names = [said] if isinstance(said, str) else said
         if not isinstance(names, list) or not names or not all(isinstance(one, str) for one in names):
@@ -102,9 +112,11 @@ class Parties(Sources):
         told_of = self.told_of(told.get("items"), items, (*place, "items"))
         found = self.files_of(self.pattern(told[key], (*place, key)), key, (*place, key), told_of)
         sources, of, paths, dialects = dict(party.sources), dict(party.of), dict(party.paths), dict(party.dialects)
+        names = {pinned.name: digest for digest, pinned in sources.items()}
         for path, whose in found.items():
-            file, pinned = self.captured(path, meant, (*place, key), replace(party, sources=sources))
+            file, pinned = self.captured(path, meant, (*place, key), names)
             sources.setdefault(file.digest, pinned)
+            names.setdefault(pinned.name, file.digest)
             paths.setdefault(file.digest, self.reference(path))
             if file.dialect is not None and file.dialect != CsvDialect():
                 dialects[file.digest] = file.dialect
@@ -141,15 +153,19 @@ class Parties(Sources):
             raise self.spec.wrong(place, f"No file is named {pattern!r}.", next_step="Check the pattern.")
         return dict(sorted(whose.items()))
 
-    def captured(self, path: Path, told: Mapping[str, Any], place: Place, party: Party) -> tuple[File, Pinned]:
+    def captured(
+        self, path: Path, told: Mapping[str, Any], place: Place, names: Mapping[str, str]
+    ) -> tuple[File, Pinned]:
         """The file, pinned, under a name that no other source of the party has."""
         try:
             file = pin(path, self.store)
             source = open_source(read_bytes(file.stored), str(told.get("media") or file.media))
         except SpecError as error:
             raise self.spec.wrong(place, f"{path.name}: {error.message}", next_step=error.next_step) from None
-        self.sizes[path] = file.size
-        if sum(self.sizes.values()) > MOST_BYTES:
+        if path not in self.pinned_paths:
+            self.pinned_paths.add(path)
+            self.size += file.size
+        if self.size > MOST_BYTES:
             raise self.spec.wrong(
                 place, f"The sources are larger than {MOST_BYTES // 1_000_000} MB together.",
                 next_step="Divide the batch, or take out the parts that matter.",
@@ -157,7 +173,7 @@ class Parties(Sources):
         name = self.reference(path)
         if name.startswith(("/", "..")):
             name = path.name
-        if any(name == one.name for digest, one in party.sources.items() if digest != file.digest):
+        if names.get(name, file.digest) != file.digest:
             name = f"{file.digest[:12]}-{path.name}"
         return file, pinned_from(source, {**told, "name": name}, file.media)
 

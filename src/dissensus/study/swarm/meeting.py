@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
+from dissensus.decide.dispute.bearing import Measures
 from dissensus.decide.dispute.case import Case, Pinned, Report
 from dissensus.decide.dispute.case_data import cases_in
 from dissensus.decide.dispute.claims import Claim
+from dissensus.decide.dispute.comparing import compare_claims, contradictions
+from dissensus.decide.dispute.docket import Docket
 from dissensus.decide.dispute.evidence import Evidence
 from dissensus.decide.dispute.parsing import claim_from
 from dissensus.decide.dispute.precedence import STANDING, Precedence, precedence_data
@@ -24,9 +28,7 @@ Reports = Mapping[str, ItemReport]
 """The report of each party about one item."""
 
 
-def cases_of(
-    swarm: Swarm, item: str, reports: Reports, precedence: Precedence | None, *, spot_check: bool
-) -> list[Case]:
+def cases_of(swarm: Swarm, item: str, reports: Reports, precedence: Precedence | None) -> list[Case]:
     """The cases of one item; none if nobody has reported anything.
 
     Args:
@@ -34,7 +36,6 @@ def cases_of(
         item: which item.
         reports: what each party has reported about it.
         precedence: the rules that stand now.
-        spot_check: whether the verifier looks at it if nothing contradicts.
     """
     claims: list[Claim] = []
     asides: list[Report] = []
@@ -61,7 +62,6 @@ def cases_of(
         rounds=swarm.rounds,
         reports=tuple(asides),
         asking=swarm.asking,
-        spot_check=spot_check,
         sources_of={
             agent: tuple(digest for digest in readers[agent].of.get(item, ()) if digest in sources)
             for agent in sorted({claim.by for claim in claims} & readers.keys())
@@ -111,12 +111,31 @@ def _live(swarm: Swarm, claims: Sequence[Claim]) -> dict[str, str]:
     return {path: digest for path, digest in sorted(paths.items()) if path in cited}
 
 
-def spot_checked(swarm: Swarm) -> frozenset[str]:
-    """The items at which the verifier looks if nothing contradicts: a share of all, drawn before anybody is asked."""
-    count = round(swarm.spot_checks * len(swarm.items))
-    if swarm.spot_checks and not count:
-        count = 1
-    return frozenset(sorted(swarm.items, key=lambda item: (drawn(swarm.seed, item, "spot-check"), item))[:count])
+def spot_checked(swarm: Swarm, cases: Mapping[str, Sequence[Case]]) -> frozenset[str]:
+    """The items at which the verifier looks although nothing contradicts: a share of these, drawn by the seed.
+
+    Args:
+        swarm: the batch.
+        cases: of each item.
+    """
+    agree = [item for item, some in cases.items() if len(some) == 1 and _agrees(some[0])] if swarm.spot_checks else []
+    count = max(round(swarm.spot_checks * len(agree)), 1)
+    return frozenset(sorted(agree, key=lambda item: (drawn(swarm.seed, item, "spot-check"), item))[:count])
+
+
+def _agrees(case: Case) -> bool:
+    """Whether two parties say the same, and nothing contradicts or cannot be compared."""
+    units = Docket(case).measures.units if case.pack_sizes else Measures().units
+    graph = contradictions(case.claims, units)
+    return (
+        not graph.contradictions
+        and not graph.incomparable
+        and any(
+            compare_claims(one, other, units).relation == "AGREE"
+            for one, other in combinations(case.claims, 2)
+            if one.cell != other.cell
+        )
+    )
 
 
 # --- is it the same case as one on a record?

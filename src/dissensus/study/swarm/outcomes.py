@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, Final, Literal
 
 from dissensus.decide.dispute.case import State
 from dissensus.decide.dispute.case_data import case_from
+from dissensus.decide.dispute.claims import Claim
+from dissensus.decide.dispute.comparing import compare_claims
 from dissensus.decide.dispute.docket import Docket
 from dissensus.decide.dispute.normalise import normal
 from dissensus.study.swarm.batch import Swarm
@@ -126,14 +129,14 @@ def _why(run: CaseRun) -> str:
 
 
 def _unchallenged(swarm: Swarm, item: str, runs: Sequence[CaseRun]) -> Iterator[str]:
-    """For each thing that is wanted of the item, why two parties do not stand for it."""
-    opened = [(run, Docket(case_from(run.account.case))) for run in runs if run.account is not None]
+    """For each thing that is wanted of the item, why no two parties stand for it."""
+    opened = [(run.account, Docket(case_from(run.account.case))) for run in runs if run.account is not None]
     for wanted in swarm.wanted:
         about = wanted.about(item)
-        origins: dict[str, set[str]] = {}
+        standing: list[tuple[Docket, Claim]] = []
         fallen: dict[str, str] = {}
-        for run, docket in opened:
-            verdict = run.account.verdict if run.account is not None else {}
+        for account, docket in opened:
+            verdict = account.verdict
             down = {one["claim"]: one["reason"] for one in (*verdict.get("losers", ()), *verdict.get("returned", ()))}
             for claim in docket.case.claims:
                 if not _same(claim.attribute, about["attribute"]) or not _same(claim.subject, about["subject"]):
@@ -141,16 +144,32 @@ def _unchallenged(swarm: Swarm, item: str, runs: Sequence[CaseRun]) -> Iterator[
                 if claim.id in down:
                     fallen[claim.cell] = down[claim.id]
                 else:
-                    digests = {item.digest for item in claim.evidence}
-                    origins.setdefault(claim.cell, set()).update(map(docket.origin_of, digests))
-        named = f"{wanted.attribute}: " if len(swarm.wanted) > 1 else ""
+                    standing.append((docket, claim))
+        if why := _alone(standing, fallen):
+            yield f"{wanted.attribute}: {why}" if len(swarm.wanted) > 1 else why
+
+
+def _alone(standing: Sequence[tuple[Docket, Claim]], fallen: Mapping[str, str]) -> str:
+    """Why no two parties say the same of one thing, on sources that are no copies of one another; "" if two do."""
+    parties = list(dict.fromkeys(claim.cell for _, claim in standing))
+    if len(parties) < 2:
         falls = "".join(
-            f"; the report of {party} fell ({why})" for party, why in fallen.items() if party not in origins
+            f"; the report of {party} fell ({why})" for party, why in fallen.items() if party not in parties
         )
-        if len(origins) < 2:
-            yield f"{named}only {next(iter(origins))} is left{falls}" if origins else f"{named}nobody is left{falls}"
-        elif len(set.union(*origins.values())) == 1:
-            yield f"{named}{' and '.join(origins)} rest on copies of one source"
+        return f"only {parties[0]} is left{falls}" if parties else f"nobody is left{falls}"
+    pairs = [
+        (docket, one, other, compare_claims(one, other, docket.measures.units))
+        for (docket, one), (_, other) in combinations(standing, 2)
+        if one.cell != other.cell
+    ]
+    same = [(docket, one, other) for docket, one, other, found in pairs if found.relation == "AGREE"]
+    if not same:
+        return pairs[0][3].why
+    origins = [
+        {docket.origin_of(item.digest) for claim in (one, other) for item in claim.evidence}
+        for docket, one, other in same
+    ]
+    return f"{' and '.join(parties)} rest on copies of one source" if all(len(one) == 1 for one in origins) else ""
 
 
 def _same(said: str | None, wanted: str) -> bool:

@@ -12,7 +12,6 @@ from dissensus.decide.dispute.docket import source_of
 from dissensus.decide.swarm.work import Share
 from dissensus.study.swarm.batch import Swarm, checked
 from dissensus.study.swarm.case_runs import CASES
-from dissensus.study.swarm.meeting import spot_checked
 from dissensus.study.swarm.names import numbered
 from dissensus.study.swarm.readings import look
 from dissensus.study.swarm.shares import panel_for, share_of
@@ -59,11 +58,12 @@ class SwarmPlan:
         shares: what is left to be read.
         cases: records of cases that are there already.
         unread: by party, how many items it has no source of.
-        spot_checks: items that are drawn as spot checks.
+        spot_checks: share of the items in which nothing contradicts that are looked at all the same.
         verifier: who looks at them, and at what contradicts; "" is nobody.
         case_calls: of a model in cases, at most, if every item is contested.
         plant_calls: the same for planted faults.
         budget: the most that everything may take.
+        timeless: what is wanted without a time: reports that state none cannot be compared.
     """
 
     name: str
@@ -72,11 +72,12 @@ class SwarmPlan:
     shares: tuple[SharePlan, ...]
     cases: int
     unread: dict[str, int]
-    spot_checks: int
+    spot_checks: float
     verifier: str
     case_calls: int
     plant_calls: int
     budget: Limits
+    timeless: tuple[str, ...] = ()
 
     @property
     def calls(self) -> int:
@@ -88,7 +89,8 @@ class SwarmPlan:
         data = {name: getattr(self, name) for name in self.__dataclass_fields__}
         limits = {name: getattr(self.budget, name) for name in ("calls", "tokens", "seconds", "money")}
         shares = [share.to_data() for share in self.shares]
-        return {**data, "shares": shares, "budget": limits, "calls_at_most": self.calls}
+        more = {"timeless": list(self.timeless), "calls_at_most": self.calls}
+        return {**data, "shares": shares, "budget": limits, **more}
 
 
 def plan_of(swarm: Swarm, folder: Path, *, repin: bool = False) -> SwarmPlan:
@@ -101,6 +103,7 @@ def plan_of(swarm: Swarm, folder: Path, *, repin: bool = False) -> SwarmPlan:
     earlier = look(folder, checked(swarm), repin=repin)
     verifying = 2 * swarm.turns if swarm.verifier else 0
     authors = sum(party.by == "agent" for party in swarm.parties)
+    cases = len(numbered(folder / CASES))
     case_calls = (swarm.rounds + 1) * verifying + swarm.rounds * authors
     return SwarmPlan(
         name=swarm.name,
@@ -110,17 +113,18 @@ def plan_of(swarm: Swarm, folder: Path, *, repin: bool = False) -> SwarmPlan:
             *(_of(one.share, swarm, set(one.reports)) for one in earlier.begun),
             *(_of(share, swarm, None) for share in earlier.left),
         ),
-        cases=len(numbered(folder / CASES)),
+        cases=cases,
         unread={
             party.name: lacking
             for party in swarm.parties
             if (lacking := sum(not party.of.get(item) for item in swarm.items))
         },
-        spot_checks=len(spot_checked(swarm)),
+        spot_checks=swarm.spot_checks,
         verifier=swarm.verifier,
-        case_calls=case_calls * len(swarm.items),
+        case_calls=case_calls * max(len(swarm.items) - cases, 0),
         plant_calls=verifying * swarm.plants.of(len(swarm.items)),
         budget=swarm.budget,
+        timeless=tuple(one.attribute for one in swarm.wanted if not one.as_of),
     )
 
 

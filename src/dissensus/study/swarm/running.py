@@ -31,6 +31,7 @@ class SwarmResult:
         swarm: what was to be done.
         folder: where the records lie.
         items: each item.
+        drawn: items that were drawn as spot checks: nothing contradicts there.
         plants: what became of planted faults.
         unplanted: kinds of faults that no item was fit for.
         reports: what each party has reported about each item, by party and item.
@@ -43,6 +44,7 @@ class SwarmResult:
     swarm: Swarm
     folder: Path
     items: tuple[ItemResult, ...]
+    drawn: frozenset[str] = frozenset()
     plants: tuple[PlantResult, ...] = ()
     unplanted: tuple[str, ...] = ()
     reports: Mapping[tuple[str, str], ItemReport] = field(default_factory=dict)
@@ -86,13 +88,14 @@ async def run_swarm_async(
     earlier = look(bench.folder, swarm, repin=repin)
     async with bench:
         read = await read_shares(bench, earlier)
-        items = await meet(bench, read.reports, rules_for(bench, standing=follow_standing), repin=repin)
+        items, drawn = await meet(bench, read.reports, rules_for(bench, standing=follow_standing), repin=repin)
         plants, unfit = await plant_faults(bench, items, repin=repin)
     records = bench.records()
     return SwarmResult(
         swarm=swarm,
         folder=bench.folder,
         items=tuple(items),
+        drawn=drawn,
         plants=tuple(plants),
         unplanted=tuple(unfit),
         reports=read.reports,

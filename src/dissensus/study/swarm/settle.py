@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -32,20 +33,25 @@ def rules_for(bench: Bench, *, standing: bool) -> Precedence | None:
     return with_standing(bench.swarm.precedence, made)
 
 
-async def meet(bench: Bench, reports: Reports, precedence: Precedence | None, *, repin: bool) -> list[ItemResult]:
-    """Each item, with its cases settled as far as they can be."""
+async def meet(
+    bench: Bench, reports: Reports, precedence: Precedence | None, *, repin: bool
+) -> tuple[list[ItemResult], frozenset[str]]:
+    """Each item, with its cases settled as far as they can be; and the items that were drawn as spot checks."""
     swarm = bench.swarm
-    spot = spot_checked(swarm)
+    own = {
+        item: {party.name: report for party in swarm.parties if (report := reports.get((party.name, item)))}
+        for item in swarm.items
+    }
+    cases = {item: cases_of(swarm, item, own[item], precedence) for item in swarm.items}
+    spot = spot_checked(swarm, cases)
     found: dict[str, ItemResult] = {}
     work: list[Piece] = []
     for item in swarm.items:
-        own = {party.name: report for party in swarm.parties if (report := reports.get((party.name, item)))}
-        several = sum(bool(report.claims) for report in own.values()) > 1
-        cases = cases_of(swarm, item, own, precedence, spot_check=several and item in spot)
-        runs = [_look(bench, CASES, case, repin=repin) for case in cases]
-        work.append(_case(bench, item, own, runs, found))
+        drawn_cases = [replace(case, spot_check=item in spot) for case in cases[item]]
+        runs = [_look(bench, CASES, case, repin=repin) for case in drawn_cases]
+        work.append(_case(bench, item, own[item], runs, found))
     await side_by_side(work, bench.jobs)
-    return [found[item] for item in swarm.items]
+    return [found[item] for item in swarm.items], spot
 
 
 def _case(

@@ -10,7 +10,6 @@ from typing import Any, Final
 from dissensus.decide.dispute.case import State
 from dissensus.measure.paired import wilson
 from dissensus.study.swarm.batch import KINDS
-from dissensus.study.swarm.meeting import spot_checked
 from dissensus.study.swarm.outcomes import OUTCOMES, ItemResult, PlantResult
 from dissensus.study.swarm.readings import ItemReport, Reading
 from dissensus.study.swarm.running import SwarmResult
@@ -93,8 +92,8 @@ class Summary:
         outcomes: how many have ended in which way; all ways are there.
         rules: of the settled ones, by which rule.
         readers: what each agent has read.
-        drawn: items that were drawn as spot checks.
-        spots: of these, the ones that are consistent, by what was found.
+        drawn: items that were drawn as spot checks: nothing contradicts there.
+        spots: of these, those that the rules left to be looked at, by what was found.
         plants: planted faults, by kind.
         all_plants: all of them.
         unplanted: kinds that no item was fit for.
@@ -135,7 +134,7 @@ def summary_of(result: SwarmResult) -> Summary:
         outcomes={outcome: counted[outcome] for outcome in OUTCOMES},
         rules=dict(sorted(Counter(one.rule for one in result.items if one.rule).items())),
         readers=tuple(_readers(result)),
-        drawn=len(spot_checked(result.swarm)),
+        drawn=len(result.drawn),
         spots=dict(sorted(spots.items())),
         plants={kind: Caught.of(some) for kind in KINDS if (some := [p for p in result.plants if p.kind == kind])},
         all_plants=Caught.of(result.plants),
