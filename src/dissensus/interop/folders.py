@@ -57,12 +57,9 @@ def read_folder(path: Path, on_file: Callable[[], None] | None = None) -> Folder
         on_file: called after each file.
 
     Raises:
-        UsageError: it is no folder, or holds nothing that can be read.
+        UsageError: it holds nothing that can be read.
         SpecError: it holds too much.
     """
-    if not path.is_dir():
-        what = "is no folder" if path.exists() else "is not there"
-        raise UsageError(f"{path} {what}.", next_step="Check the path.")
     documents: list[Document] = []
     passed: list[tuple[Path, str]] = []
     size = 0
@@ -92,7 +89,7 @@ def read_folder(path: Path, on_file: Callable[[], None] | None = None) -> Folder
 
 def number_of_files(path: Path) -> int:
     """How many files there are to look at."""
-    return sum(1 for _ in _files(path)) if path.is_dir() else 0
+    return sum(1 for _ in _files(path))
 
 
 def _files(path: Path) -> Iterator[Path]:

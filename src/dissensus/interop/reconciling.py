@@ -93,8 +93,9 @@ def plan_of(
 
 def _two(first: Path, second: Path) -> None:
     for path in (first, second):
-        if not path.exists():
-            raise UsageError(f"{path} is not there.", next_step="Check the path.")
+        if not path.is_dir():
+            what = "is no folder" if path.exists() else "is not there"
+            raise UsageError(f"{path} {what}.", next_step="Check the path.")
     one, other = first.resolve(), second.resolve()
     if one == other:
         raise UsageError("Both folders are the same.", next_step="Name the folder of the other side.")
