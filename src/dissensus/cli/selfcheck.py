@@ -195,24 +195,22 @@ def _single(job: Job | None, flags: Mapping[str, Any]) -> SelfChecked:
     import anyio
 
     from dissensus.cli.questions import new_path
+    from dissensus.cli.selfcheck_progress import Steps
     from dissensus.cli.selfcheck_runs import run_one, run_pasted
+    from dissensus.decide.self_check_settings import checked
     from dissensus.errors import RunError
+    from dissensus.run.casting import Cast
 
+    panel = None if flags["paste"] else _panel(flags)
+    if job is not None and panel is not None:
+        checked(job.question, panel.seats, job.settings)
     path = new_path(flags["record"], job.question.text) if job is not None else flags["record"]
 
     async def go() -> SelfChecked:
-        if flags["paste"]:
+        if job is None or flags["paste"]:
             return await run_pasted(job, path, seed=flags["seed"])
-        if job is None:
-            raise TypeError(flags)
-        panel = _panel(flags)
         if panel is None:
             return await run_one(job, path, cast=None, seed=flags["seed"])
-        from dissensus.cli.selfcheck_progress import Steps
-        from dissensus.decide.self_check_settings import checked
-        from dissensus.run.casting import Cast
-
-        checked(job.question, panel.seats, job.settings)
         async with Cast(panel) as cast:
             with Steps(job.question.text) as progress:
                 return await run_one(job, path, cast=cast, seed=flags["seed"], on_event=progress.on_event)

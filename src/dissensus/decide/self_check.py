@@ -57,11 +57,11 @@ def self_check(
     asking = asking_for(question, seat, settings, seed)
     yield Note("self-check", {"agent": seat.agent, "model": seat.model, "kind": asking.kind}, key="self-check")
     bill = Bill()
-    found: SelfChecked = yield from metered(_given(asking) if settings.given else _asked(asking), bill)
+    found: SelfChecked = yield from metered(_given(asking) if settings.given else _asked(asking, bill), bill)
     return replace(found, cost=bill.cost())
 
 
-def _asked(asking: Asking) -> Generator[Any, Any, SelfChecked]:
+def _asked(asking: Asking, bill: Bill) -> Generator[Any, Any, SelfChecked]:
     held: list[Held] = []
     pair: tuple[Held, Held] | None = None
     rounds = 0
@@ -72,6 +72,8 @@ def _asked(asking: Asking) -> Generator[Any, Any, SelfChecked]:
         both = {step: ask(asking, len(held) + place, step, f"{scope}/{step}") for place, step in enumerate(steps)}
         new: dict[str, Held] = yield from under(scope, _together(both))
         held += [new[step] for step in steps]
+        for each in new.values():
+            bill.merge(each.bill)
         pair = two_that_differ(asking, held)
     found = _result(asking, held, rounds)
     if pair is None:

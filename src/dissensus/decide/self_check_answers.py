@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import msgspec
@@ -26,6 +26,7 @@ from dissensus.answers.dates import Date
 from dissensus.answers.normal import words_of
 from dissensus.answers.quantity import Quantity, scan
 from dissensus.decide.ballots import REPAIR_TOKENS, read_reply
+from dissensus.decide.cost import Bill, metered
 from dissensus.decide.dispute.normalise import normal, normalised
 from dissensus.decide.dispute.searching import normal_occurrences
 from dissensus.decide.dispute.words import NEGATIONS
@@ -112,10 +113,12 @@ class Held:
     Args:
         answered: as it stands on the record.
         read: what its reply says; None if there is no answer.
+        bill: what its calls took.
     """
 
     answered: Answered
     read: Read | None
+    bill: Bill = field(default_factory=Bill, compare=False)
 
 
 def asking_for(question: Question, seat: Seat, settings: SelfCheckSettings, seed: int) -> Asking:
@@ -147,6 +150,12 @@ def ask(asking: Asking, number: int, step: str, scope: str) -> Generator[Any, An
 
     ``scope`` is that in which the script runs, so that the answer can name the key of its outcome in full.
     """
+    bill = Bill()
+    held: Held = yield from metered(_ask(asking, number, step, scope), bill)
+    return replace(held, bill=bill)
+
+
+def _ask(asking: Asking, number: int, step: str, scope: str) -> Generator[Any, Any, Held]:
     prompt, wording, names = prompt_of(asking, number)
     seat, question = asking.seat, asking.question
     thread, schema = f"ask/{step}", None
