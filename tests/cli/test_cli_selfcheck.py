@@ -22,10 +22,12 @@ from dissensus.cli.inbox import inbox
 from dissensus.cli.runs import replay, resume
 from dissensus.cli.selfcheck import selfcheck as command
 from dissensus.cli.selfcheck_docs import read_folder
+from dissensus.cli.selfcheck_progress import Steps
 from dissensus.cli.selfcheck_text import rates
 from dissensus.decide.self_check_result import SelfChecked
 from dissensus.errors import DissensusError, UsageError
 from dissensus.measure.paired import wilson
+from dissensus.record.event import OPERATOR, Event
 
 COMMAND = (sys.executable, "-c", "from dissensus.cli.main import main; main()")
 PANEL = """\
@@ -427,6 +429,25 @@ def test_a_run_that_was_cut_is_finished(folder: Path, monkeypatch: pytest.Monkey
 
 def test_rates_of_nothing_are_no_rates() -> None:
     assert rates([])["contradicted"] == {"hits": 0, "of": 0, "rate": None, "low": None, "high": None}
+
+
+def test_the_steps_are_shown_as_they_are_done() -> None:
+    steps = Steps("How many?")
+    for kind, step, says in [("self-answer", "1a", "10 pallets"), ("self-verdict", "settle AB", "no-source")]:
+        steps.on_event(
+            Event(
+                seq=1,
+                id="e",
+                time=0.0,
+                key="k",
+                kind=kind,
+                actor="procedure",
+                thread="main",
+                visibility=OPERATOR,
+                body={"step": step, "says": says},
+            )
+        )
+    assert steps._rows == {"1a": "10 pallets", "settle AB": "no-source"}
 
 
 @pytest.mark.usefixtures("folder")

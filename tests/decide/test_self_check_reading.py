@@ -56,6 +56,8 @@ def read(reply: str, both: tuple[str, str] = SPORT, kind: str = "auto", names: M
         ("Verdict: handball", "third", "", ""),
         ("It is football, since note.txt says “the side plays football”.", "first", "d2", "the side plays football"),
         ('Answer 2 is right. d1 has: "the basketball club".', "second", "d1", "the basketball club"),
+        ("It is football; d1 does not say anything of it.", "first", "d1", ""),
+        ("Verdict: the documents do not settle it", "neither", "", ""),
         ("The documents contradict each other; this cannot be decided from them.", "neither", "", ""),
         ("<think>Verdict: 1</think>Verdict: 2", "second", "", ""),
         ("Verdict: 1\nOn second thought.\nVerdict: 2", "second", "", ""),

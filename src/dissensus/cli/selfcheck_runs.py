@@ -98,6 +98,7 @@ class Many:
         self.folder = folder
         self.cast = cast
         self.seed = seed
+        self._known: dict[Path, SelfChecked] = {}
 
     async def run(self, jobs: Sequence[Job], on_done: Callable[[SelfChecked], None]) -> list[SelfChecked]:
         """Every question, in order; those that were checked before are read from their records.
@@ -135,11 +136,14 @@ class Many:
         from dissensus.study.records import decision_in, read
 
         for path in self.paths(job):
+            if path in self._known:
+                return self._known[path]
             if not path.exists():
                 return None
             found = decision_in(read(path) or ())
             if isinstance(found, SelfChecked) and not found.lost:
-                return replace(found, record=str(path))
+                self._known[path] = replace(found, record=str(path))
+                return self._known[path]
         return None
 
     def paths(self, job: Job) -> Iterator[Path]:

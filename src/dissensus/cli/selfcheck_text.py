@@ -99,7 +99,7 @@ def _look(look: Look) -> str:
     first = f"{look.order[0]} shown first"
     took = f"takes {look.chose}" if look.chose else look.kind
     if not look.chose:
-        return f"{first}: {took}"
+        return f"{first}: {took}" + (f", {cut(clean(look.says), 60)}" if look.says else "")
     if not look.quote:
         return f"{first}: {took}, quotes nothing"
     where = ", ".join(part for part in (clean(look.source or look.named or "no document named"), look.where) if part)

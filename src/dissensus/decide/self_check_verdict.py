@@ -46,11 +46,13 @@ _NAMED: Final = re.compile(
 )
 _OPEN: Final = re.compile(
     r"\b(?:neither|none|undetermined|undecid\w+|unsettled|inconclusive|escalat\w+|irreconcilabl\w+|tie|tied)\b"
-    r"|\b(?:can ?not|can't|could not|couldn't|unable to|impossible to|do not|don't|does not|doesn't)\s+(?:be\s+)?"
+    r"|\b(?:can ?not|can't|could not|couldn't|unable to|impossible to)\s+(?:be\s+)?"
     r"(?:tell|told|say|said|settled?|decided?|determined?|know|resolved?)\b"
     r"|\b(?:a\s+)?(?:person|human|somebody)\s+(?:has\s+to|should|must|decides|needs\s+to)\b",
     re.IGNORECASE,
 )
+_SILENT: Final = re.compile(r"\b(?:do|does)(?: not|n't)\s+(?:tell|say|settle|decide|determine)\b", re.IGNORECASE)
+"""What says in place of a verdict that there is none; in prose it may be said of one document."""
 _BOTH: Final = re.compile(r"\bboth\b", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"[\u201c\u201e\u00ab\"]([^\u201c\u201d\u201e\u00ab\u00bb\"]+)[\u201d\u201c\u00bb\"]")
 _LABEL: Final = re.compile(r"\bd[1-9][0-9]{0,3}\b", re.IGNORECASE)
@@ -193,7 +195,8 @@ def _choice(verdict: str, answer: str, asking: Asking, first: Held, second: Held
     if place is not None:
         choice: Choice = "first" if place[1] else "second"
         return _beside(choice, answer, asking, first, second)
-    if verdict and (is_abstention(verdict) or (_OPEN.search(verdict) and not _one_of(verdict, asking, first, second))):
+    open_ = _OPEN.search(verdict) or _SILENT.search(verdict)
+    if verdict and (is_abstention(verdict) or (open_ and not _one_of(verdict, asking, first, second))):
         own = answer and not is_nothing(answer) and not is_abstention(answer)
         third = own and folded(verdict) in ("neither", "none") and _is_third(answer, asking, first, second)
         return ("third" if third else "neither"), ""
