@@ -86,7 +86,7 @@ class Checked:
 def check_claim(
     claim: Claim, items: Sequence[Read], tables: Mapping[str, Table], measures: Measures
 ) -> tuple[Checked, ...]:
-    """What the checkers find out about one claim from the items that it rests on; in a fixed order."""
+    """What the checkers find out about one claim from the items that it rests on; of copies, the first is cited."""
     found = [*_units(items), *_declared(claim, items, tables, measures)]
     found += _duplicates(claim, items, tables, measures)
     found += _totals(items)
@@ -121,7 +121,7 @@ def _declared(
     claim: Claim, items: Sequence[Read], tables: Mapping[str, Table], measures: Measures
 ) -> Iterator[Checked]:
     """Work the claim out from every declared table that it cites."""
-    for digest in sorted({item.source.digest for item in items}):
+    for digest in dict.fromkeys(item.source.digest for item in items):
         table = tables.get(digest)
         source = next(item.source for item in items if item.source.digest == digest)
         if table is None or not is_table(source):
@@ -212,7 +212,7 @@ def _duplicates(
         if rows and item.source.digest not in tables:
             sources[item.source.digest] = item.source
             by_source[item.source.digest] += [row for row in rows if row not in by_source[item.source.digest]]
-    for digest, rows in sorted(by_source.items()):
+    for digest, rows in by_source.items():
         key = key_column(claim, rows[0])
         if key is None or len(rows) < 2:
             continue

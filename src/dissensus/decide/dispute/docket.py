@@ -48,7 +48,7 @@ class Item:
         evidence: as it was cited.
         reopened: what came of reopening it.
         source: its bytes; None if there are none.
-        content: SHA-256 of the source's text after N, which copies share; the digest if it is no text.
+        content: SHA-256 of the source's text after N, of copies that of the original; the digest if it is no text.
         reading: what it says about the claim; None as long as nobody has read it.
         void: the rule by which it is void; "" if it is not.
         why: why it is.
@@ -80,9 +80,8 @@ class Item:
 
     @property
     def captured(self) -> tuple[bool, str]:
-        """Of copies, the original comes first: it is not declared a copy, and was captured earlier."""
-        origin = self.evidence.origin
-        return origin is not None and origin != self.evidence.digest, self.evidence.captured_at or "~"
+        """Of copies, the original comes first."""
+        return captured(self.evidence)
 
     def order(self) -> tuple[str, str, str]:
         """A place in the order of items that depends on the bytes alone."""
@@ -96,7 +95,7 @@ class Weighed:
     Args:
         claim: the claim; of equal ones, the one with the shortest id.
         ids: of all reports that say the same on the same evidence.
-        items: its evidence, copies included.
+        items: its evidence, copies included, originals first.
         parts: the claims that it is made of; of a SEQ, in its order.
         stand: whether it stands.
         rule: the rule by which it does not.
@@ -157,6 +156,7 @@ class Docket:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.sources = {digest: source_of(pinned) for digest, pinned in sorted(case.sources.items())}
+        self._contents: dict[str, str] = self._of_originals()
         self.measures = Measures(tuple(self._conversions()))
         self.claims = self._merged()
         self.reruns: dict[str, str] = {}
@@ -200,15 +200,32 @@ class Docket:
     @cached_property
     def origins(self) -> tuple[Origin, ...]:
         """Which cited sources are copies of one another."""
-        return origins([item.evidence for one in self.claims for item in one.items], self.sources)
+        return origins([item for claim in self.case.claims for item in claim.evidence], self.sources)
 
     def origin_of(self, digest: str) -> str:
         """The origin of a source: the lowest digest of its copies."""
         return next((origin.id for origin in self.origins if digest in origin.digests), digest)
 
     def content_of(self, digest: str) -> str:
-        """What a source shares with copies of its text."""
-        return content_of(self.sources.get(digest), digest)
+        """What a source shares with its copies."""
+        if digest not in self._contents:
+            self._contents[digest] = content_of(self.sources.get(digest), digest)
+        return self._contents[digest]
+
+    def _of_originals(self) -> dict[str, str]:
+        """The content of each cited source; of copies that of the original, so that one more of them changes nothing.
+
+        The original is not declared a copy, was captured first, has the lowest digest: what tells it first counts.
+        """
+        first: dict[str, tuple[bool, str]] = {}
+        for item in (item for claim in self.case.claims for item in claim.evidence):
+            first[item.digest] = min(captured(item), first.get(item.digest, (True, "~~")))
+        found: dict[str, str] = {}
+        for origin in self.origins:
+            original = min(origin.digests, key=lambda digest: (first[digest], digest))
+            content = content_of(self.sources.get(original), original)
+            found |= dict.fromkeys(origin.digests, content)
+        return found
 
     def live(self, evidence: Evidence) -> LiveCopy | Live:
         """What lay where an item was captured from when the case was opened."""
@@ -230,7 +247,7 @@ class Docket:
         """An item of evidence, reopened."""
         source = self.sources.get(evidence.digest)
         found = reopen(evidence, self.sources, self.live)
-        return Item(name, evidence, found, source, content_of(source, evidence.digest))
+        return Item(name, evidence, found, source, self.content_of(evidence.digest))
 
     def _conversions(self) -> Iterator[Conversion]:
         """The declared conversions whose evidence holds the factor; the others do not count."""
@@ -262,8 +279,9 @@ class Docket:
                 if item.order() not in seen:
                     seen.add(item.order())
                     items.append(item)
-            # originals first, so that a copy that comes later changes no name
-            for number, item in enumerate(sorted(items, key=lambda item: (item.captured, item.order())), 1):
+            # originals first, so that a copy that comes later changes no name and is not what is cited
+            items.sort(key=lambda item: (item.captured, item.order()))
+            for number, item in enumerate(items, 1):
                 item.name = item.evidence.id or f"{claims[0].id}/{number}"
             found.append(Weighed(claims[0], tuple(claim.id for claim in claims), items))
         for one in found:
@@ -284,6 +302,11 @@ def source_of(pinned: Pinned) -> Source:
         except binascii.Error:
             data = b""
     return Source(data, pinned.media, pinned.pages)
+
+
+def captured(evidence: Evidence) -> tuple[bool, str]:
+    """Whether it is declared a copy, and when it was captured: of copies, the original has the least of these."""
+    return evidence.origin not in (None, evidence.digest), evidence.captured_at or "~"
 
 
 def content_of(source: Source | None, digest: str) -> str:

@@ -69,7 +69,7 @@ def manifest_of(docket: Docket) -> Manifest:
 
 
 def _without_copies(items: Iterable[Item]) -> list[Item]:
-    """The items, of copies of one text those of one."""
+    """The items, of copies those of the original, and what only a copy says."""
     by_content: dict[str, dict[str, list[Item]]] = {}
     for item in items:
         by_content.setdefault(item.content, {}).setdefault(item.evidence.digest, []).append(item)

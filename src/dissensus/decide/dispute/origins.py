@@ -77,22 +77,28 @@ def origins(
 
 
 def _near(groups: _Groups, texts: Mapping[str, str]) -> None:
-    alike: dict[tuple[tuple[str, int], ...], list[tuple[str, frozenset[tuple[str, ...]]]]] = {}
+    alike: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for digest, text in texts.items():
-        words = _WORD.findall(text)
-        grams = frozenset(zip(*(words[n:] for n in range(GRAM)), strict=False))
-        if len(grams) < _FEWEST_GRAMS:
-            continue
-        numbers = tuple(sorted(Counter(_NUMBER.findall(text)).items()))
-        others = alike.setdefault(numbers, [])
-        for other, known in others:
-            smaller, larger = sorted((len(grams), len(known)))
-            if smaller < THRESHOLD * larger:
+        alike.setdefault(tuple(sorted(Counter(_NUMBER.findall(text)).items())), []).append(digest)
+    for digests in alike.values():
+        known: list[tuple[str, frozenset[tuple[str, ...]]]] = []
+        for digest in digests if len(digests) > 1 else ():  # a text that none can be near is not taken apart
+            grams = _grams(texts[digest])
+            if len(grams) < _FEWEST_GRAMS:
                 continue
-            shared = len(grams & known)
-            if shared >= THRESHOLD * (len(grams) + len(known) - shared):
-                groups.join(other, digest, "near-duplicate")
-        others.append((digest, grams))
+            for other, theirs in known:
+                smaller, larger = sorted((len(grams), len(theirs)))
+                if smaller < THRESHOLD * larger:
+                    continue
+                shared = len(grams & theirs)
+                if shared >= THRESHOLD * (len(grams) + len(theirs) - shared):
+                    groups.join(other, digest, "near-duplicate")
+            known.append((digest, grams))
+
+
+def _grams(text: str) -> frozenset[tuple[str, ...]]:
+    words = _WORD.findall(text)
+    return frozenset(zip(*(words[n:] for n in range(GRAM)), strict=False))
 
 
 def _text(source: Source | bytes | None) -> str:

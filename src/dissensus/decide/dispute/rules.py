@@ -74,7 +74,8 @@ def _of(docket: Docket, one: Weighed, cites: Iterable[Cite]) -> tuple[Citation, 
         item = next((item for item in items if item.selector == cite.selector), None)
         content = items[0].content if items else docket.content_of(cite.digest)
         name = item.name if item else ""
-        place = (cite.digest, cite.selector, "EXACT", cite.quote, content, (False, "~"))
+        first = min((item.captured for item in items), default=(False, "~"))
+        place = (cite.digest, cite.selector, "EXACT", cite.quote, content, first)
         found.append(Citation(one.name, name, *place))
     return tuple(found)
 
@@ -277,7 +278,7 @@ def r4(docket: Docket, found: Sequence[Fault] = ()) -> Iterator[Applied]:
         docket: the case.
         found: what a verifier has found; what programs find is found here.
     """
-    cited = sorted({item.evidence.digest for one in _standing(docket) for item in one.items if item.usable})
+    cited = _originals_first(item for one in _standing(docket) for item in one.items if item.usable)
     faults = list(found) or [fault for digest in cited for fault in faults_in(docket.sources[digest])]
     for fault in faults:
         origin = docket.origin_of(fault.digest)
@@ -298,6 +299,15 @@ def r4(docket: Docket, found: Sequence[Fault] = ()) -> Iterator[Applied]:
                 one.decided = list(cites)
                 yield Applied("R4", "falls", one.ids, one.why, cites, fault.checker)
     yield from _parts(docket)
+
+
+def _originals_first(items: Iterable[Item]) -> list[str]:
+    """Digests of sources, so that of copies the original is looked at first and is the one that is cited."""
+    first: dict[str, tuple[bool, str]] = {}
+    for item in items:
+        digest = item.evidence.digest
+        first[digest] = min(item.captured, first.get(digest, item.captured))
+    return sorted(first, key=lambda digest: (first[digest], digest))
 
 
 def _places(items: Sequence[Item]) -> frozenset[tuple[str, str]]:
