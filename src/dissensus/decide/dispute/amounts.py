@@ -29,10 +29,14 @@ _LABELLED: Final = re.compile(r"[^\W\d_]+[:=][-+\u2212]?\d[\d.,]*")
 _WITH_UNIT: Final = re.compile(r"[€$£¥]?\d[\d.,]*(?:%|€|\$|£|¥|([^\W\d_]{1,8}))?")
 NAMED: Final = _set(
     "order no nr number note invoice delivery ticket booking line page row item position pos ref id document article"
-    " customer supplier shipment lot batch bestellung rechnung lieferschein ordine bolla fattura commande facture"
+    " customer supplier shipment lot batch po sku auftrag bestellung rechnung lieferschein ordine bolla fattura"
+    " commande facture"
 )
 """Words after which a number is a name."""
-_STRICTLY: Final = _set("order invoice note ticket booking ref id no nr number line page row pos position")
+_STRICTLY: Final = _set(
+    "order invoice note ticket booking ref id no nr number line page row pos position po sku auftrag bestellung"
+    " rechnung"
+)
 """Those of which that is so after a colon, too."""
 _HEDGES: Final = _set(
     "or about approximately approx circa around roughly estimated estimate between almost nearly maybe perhaps probably"

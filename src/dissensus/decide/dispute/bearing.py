@@ -20,7 +20,8 @@ from dissensus.decide.dispute.evidence import Evidence, Reopened
 from dissensus.decide.dispute.normalise import normal
 from dissensus.decide.dispute.places import Row, Surroundings, surroundings
 from dissensus.decide.dispute.sources import Source
-from dissensus.decide.dispute.topics import in_period, names_subject, same_property, subject_of
+from dissensus.decide.dispute.subjects import names_subject, subject_of
+from dissensus.decide.dispute.topics import in_period, same_property
 from dissensus.decide.dispute.units import STANDARD, Conversion, Units
 from dissensus.decide.dispute.words import UNITS
 

@@ -22,7 +22,8 @@ from dissensus.decide.dispute.invoices import wrong_total
 from dissensus.decide.dispute.normalise import normal
 from dissensus.decide.dispute.places import Row, is_table, table_rows
 from dissensus.decide.dispute.sources import Source
-from dissensus.decide.dispute.topics import belongs, moment_in, subject_of
+from dissensus.decide.dispute.subjects import in_row, subject_of
+from dissensus.decide.dispute.topics import belongs, moment_in
 
 Verdict = Literal["refuted", "holds"]
 
@@ -40,7 +41,9 @@ CHECKERS: Final[Mapping[str, str]] = {
     RERUN: "a tool that repeats itself gives the same output again",
 }
 """Every checker, and what it holds a claim to."""
-_KEYS: Final = frozenset(["id", "booking", "ticket", "key", "ref", "entry", "record", "transaction", "receipt"])
+_KEYS: Final = frozenset(
+    ["id", "booking", "ticket", "key", "ref", "entry", "record", "transaction", "receipt", "buchung"]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +144,11 @@ def _by_table(claim: Claim, source: Source, table: Table, measures: Measures) ->
     if claim.value is None or claim.value.number is None:
         return
     mine = [row for row in rows if not table.subject or _is_subject(claim, row.fields[table.subject])]
+    if table.subject:
+        about = [in_row(claim, row, source, table.subject) for row in mine]
+        if "silent" in about:
+            return  # the claim is about less than the declared column tells
+        mine = [row for row, told in zip(mine, about, strict=True) if told == "yes"]
     later = [row for row in mine if not _counts(claim, table, row)]
     after = {row.number for row in later}
     kept, twice = _once([row for row in mine if row.number not in after], table)
@@ -187,13 +195,17 @@ def _counts(claim: Claim, table: Table, row: Row) -> bool:
 
 
 def _once(rows: Sequence[Row], table: Table) -> tuple[list[Row], list[Row]]:
-    """Each key once: the rows that count, and those that repeat one of them word for word."""
+    """Each key once: the rows that count, and those that repeat one of them word for word, a declared time left out."""
+
+    def said(row: Row) -> dict[str, str]:
+        return {name: text for name, text in row.fields.items() if name != table.time}
+
     kept: list[Row] = []
     twice: list[Row] = []
     seen: dict[str, Row] = {}
     for row in rows:
         key = row.fields[table.key] if table.key else ""
-        if key and key in seen and dict(seen[key].fields) == dict(row.fields):
+        if key and key in seen and said(seen[key]) == said(row):
             twice.append(row)
             continue
         seen[key] = row

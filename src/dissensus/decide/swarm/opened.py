@@ -13,7 +13,7 @@ from dissensus.decide.dispute.evidence import CsvDialect
 from dissensus.decide.dispute.normalise import normal
 from dissensus.decide.dispute.places import dialect_of, is_table
 from dissensus.decide.dispute.sources import Source
-from dissensus.decide.dispute.topics import subject_of
+from dissensus.decide.dispute.subjects import subject_of
 from dissensus.decide.swarm.work import Wanted
 
 

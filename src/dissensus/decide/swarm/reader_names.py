@@ -14,7 +14,8 @@ from dissensus.decide.dispute.bearing import Measures
 from dissensus.decide.dispute.claims import Claim
 from dissensus.decide.dispute.normalise import normal
 from dissensus.decide.dispute.parsing import claim_from
-from dissensus.decide.dispute.topics import families, same_property, subject_of
+from dissensus.decide.dispute.subjects import subject_of
+from dissensus.decide.dispute.topics import families, same_property
 from dissensus.decide.swarm.work import Wanted
 
 NAME, PROPERTY, PART, UNIT, TOTAL, NONE = range(6)

@@ -18,7 +18,8 @@ from dissensus.decide.dispute.bearing import dates_in
 from dissensus.decide.dispute.evidence import LineSelector, PageSelector, Selector
 from dissensus.decide.dispute.normalise import normal
 from dissensus.decide.dispute.sources import Source
-from dissensus.decide.dispute.topics import Subject, belongs, families, named_in, subject_of
+from dissensus.decide.dispute.subjects import Subject, named_in, subject_of
+from dissensus.decide.dispute.topics import belongs, families
 from dissensus.decide.dispute.values import as_of_from
 from dissensus.decide.dispute.words import UNITS
 from dissensus.decide.swarm.reader_names import MEASURES, NONE, NOUNS, PART, TOTAL, UNIT, Asked, fit, form, set_of
