@@ -27,6 +27,8 @@ _NAMES: Final = frozenset(["order", "no", "nr", "id", "key", "ref", "booking", "
 """Words of columns that name things: nobody adds them up."""
 _LABEL: Final = 4
 """Most words of a cell that labels a row of totals; a remark that speaks of a sum is longer."""
+_NUMBERED: Final = re.compile(r"^\s*[^\W\d_]+(?: [^\W\d_]+)? #?\d{1,3}(?=\s*:)")
+"""The label of a line such as ``Truck 2: 12``: its number counts nothing."""
 _MOST_LINES: Final = 1000
 _LONGEST: Final = 2000
 
@@ -98,7 +100,7 @@ def _amount(text: str) -> Amount | None:
     """The one amount that a line states beyond doubt."""
     if len(text) > _LONGEST or not any(char.isdigit() for char in text):
         return None
-    read = amounts_in(text)
+    read = amounts_in(_NUMBERED.sub("", text))
     alone = len(read.found) == 1 and not read.negated and not read.open and not read.found[0].others
     return read.found[0] if alone else None
 
