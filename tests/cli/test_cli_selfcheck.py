@@ -246,6 +246,14 @@ def test_pasting_that_breaks_off_can_be_gone_on_with() -> None:
         assert rest.stderr.count("Conversation") == len(whole) - cut, "what was pasted is not asked for again"
 
 
+def test_no_other_run_is_gone_on_with_by_pasting(folder: Path) -> None:
+    run(*ASKED, "--panel", "panel.yaml", "--record", "other.db")
+    problem = fails("--paste", "--record", "other.db")
+    assert "none whose replies are pasted" in problem.message
+    (folder / "torn.db").write_bytes(b"no record")
+    assert fails("--paste", "--record", "torn.db").exit_code == 4
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_repair_goes_on_in_its_conversation() -> None:
     replies = ["Hm.\nWell.\n.\n", "Answer: 9\n.\n", "Answer: 10\n.\n", *["Verdict: cannot tell\n.\n"] * 4]

@@ -16,7 +16,7 @@ import msgspec
 from dissensus.decide.procedures import settings_of_self_check
 from dissensus.decide.self_check_result import SelfChecked
 from dissensus.decide.self_check_settings import SelfCheckSettings
-from dissensus.errors import RunError, StorageError
+from dissensus.errors import RunError, StorageError, UsageError
 from dissensus.record.opening import open_record
 from dissensus.script.questions import Question
 
@@ -71,6 +71,11 @@ async def run_pasted(job: Job | None, path: Path, *, seed: int) -> SelfChecked:
     live = runs.live(lambda _agent: Pasted())
     if job is None:
         with open_record(path, "a") as store:
+            head = runs.head_of(runs.events_of(store))
+            if head.procedure != PROCEDURE or [seat.agent for seat in head.seats] != [SEAT.agent]:
+                raise UsageError(
+                    f"The run in {path} is none whose replies are pasted.", next_step=f"dissensus resume {path}"
+                )
             return _checked(await runs.resume(store, live))
     with open_record(path, "x") as store:
         return _checked(

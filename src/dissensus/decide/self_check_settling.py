@@ -73,7 +73,7 @@ def look(
         documents: in the order in which they are shown.
         scope: the part of the self-check that this look belongs to: the name of its threads and fences.
     """
-    shown = laid_out(documents, f"{scope}/{order}" if scope != "settle" else scope, asking.seed)
+    shown = laid_out(documents, scope, asking.seed)
     schema = schema_of(list(shown.documents)) if asking.by_schema else None
     prompt, thread = prompt_of(asking, pair, order, shown), f"{scope}/{order}"
     outcome: Outcome = yield from consult(
