@@ -54,6 +54,7 @@ def read(reply: str, both: tuple[str, str] = SPORT, kind: str = "auto", names: M
         ("Verdict: neither", "neither", "", ""),
         ("Verdict: both", "third", "", ""),
         ("Verdict: handball", "third", "", ""),
+        ('{"verdict": "another", "answer": "handball"}', "third", "", ""),
         ("It is football, since note.txt says “the side plays football”.", "first", "d2", "the side plays football"),
         ('Answer 2 is right. d1 has: "the basketball club".', "second", "d1", "the basketball club"),
         ("It is football; d1 does not say anything of it.", "first", "d1", ""),

@@ -54,11 +54,14 @@ def prompt_of(asking: Asking, pair: Pair, order: str, shown: Shown) -> str:
 
 def schema_of(labels: Sequence[str]) -> Mapping[str, object]:
     """What a reply is held to, where the agent can be: the reason and the quote before the verdict."""
-    texts = {"why": 300, "source": 0, "quote": 600, "verdict": 0, "answer": 200}
-    properties: dict[str, object] = {name: {"type": "string", "maxLength": most} for name, most in texts.items()}
-    properties["source"] = {"enum": [*labels, "none"]}
-    properties["verdict"] = {"enum": ["1", "2", "cannot tell"]}
-    return {"type": "object", "properties": properties, "required": list(texts), "additionalProperties": False}
+    properties = {
+        "why": {"type": "string", "maxLength": 300},
+        "source": {"enum": [*labels, "none"]},
+        "quote": {"type": "string", "maxLength": 600},
+        "verdict": {"enum": ["1", "2", "another", "cannot tell"]},
+        "answer": {"type": "string", "maxLength": 200},
+    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def look(
