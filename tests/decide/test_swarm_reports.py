@@ -495,10 +495,38 @@ def test_a_model_that_can_is_held_to_a_schema_and_others_are_not() -> None:
     (plain,) = prompts_of(share(items=("4711",))).values()
     (held,) = prompts_of(share(items=("4711",)), seats=(able,)).values()
     assert plain.schema is None
-    assert held.schema == answer_schema((PALLETS,), ["note-4711.txt", "log.csv"])
-    assert not problem_with(held.schema, json.loads(GOOD))
-    assert not problem_with(held.schema, {"none": "why"})
-    assert problem_with(held.schema, json.loads(GOOD.replace("note-4711.txt", "note-4712.txt")))
+    assert held.schema is not None
+    rows = LOG.splitlines()
+    log = claims(claim(10, ("log.csv", rows[1]), ("log.csv", rows[2])))
+    for text in (GOOD, log, '{"none": "why"}'):
+        assert not problem_with(held.schema, json.loads(text))
+    for was, now in (("note-4711", "note-4712"), ("received: 10", "received: 11"), ('"value": 10', '"value": "ten"')):
+        assert was in GOOD
+        assert problem_with(held.schema, json.loads(GOOD.replace(was, now)))
+    assert problem_with(held.schema, json.loads(log.replace(rows[1], rows[0]))), "the header says nothing"
+    assert problem_with(held.schema, {"claims": []})
+
+
+def test_what_an_agent_with_tools_reads_of_its_schema_holds_no_line_of_a_source() -> None:
+    """It is told the schema of its answer in words: sources stand between fences, and nowhere else."""
+    spec = ToolSpec(name="calculator", description="Works out.")
+    able = Seat(agent="ada", model="m", capabilities=frozenset({Capability.SCHEMA}), tools=(spec,))
+    (asked,) = prompts_of(
+        share([pin("CANARY 1\n", "n.txt")], items=("4711",)), '{"answer": {"none": "x"}}', (able,)
+    ).values()
+    assert asked.prompt.count("CANARY") == 1
+    assert "obeys this JSON schema" in asked.prompt
+
+
+def test_the_lines_of_a_long_source_are_not_listed_in_the_schema() -> None:
+    of = share(
+        [pin("\n".join(map(str, range(61))), "long.txt"), pin("w " * 200, "wide.txt"), pin("a\nb", "n")], items=("x",)
+    )
+    shown = show(of, "x", opened(of), 0)
+    assert shown.lines == {"n": ("a", "b")}
+    assert len(json.dumps(answer_schema((PALLETS,), shown))) < 2000
+    none = share([], items=("x",))
+    assert not problem_with(answer_schema((PALLETS,), show(none, "x", opened(none), 0)), {"none": "there is no source"})
 
 
 # --- what goes wrong

@@ -44,9 +44,9 @@ models:
                        {"source": "log.csv", "quote": "B2,4711,4,2026-03-02T10:00"}]}]}'
       - {when: "could not be read", say: '{"claims": [{"attribute": "pallets received", "value": "6 pallets",
           "evidence": [{"source": "log.csv", "quote": "B3,4712,6,2026-03-02T11:00"}]}]}'}
-      - {when: "about 4711 ", say: '{"tool": "calculator", "arguments": {"expression": "6 + 4"}}'}
-      - {when: "about 4712 ", say: "PAD-4712 I would say six."}
-      - {when: "about 4714 ", fail: timeout}
+      - {when: "Report of 4711:", say: '{"tool": "calculator", "arguments": {"expression": "6 + 4"}}'}
+      - {when: "Report of 4712:", say: "PAD-4712 I would say six."}
+      - {when: "Report of 4714:", fail: timeout}
 agents:
   - {name: ada, model: clerk, tools: [calculator], temperature: 0}
 tools:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any, Final
 
 from dissensus.decide.dispute.authors import PROTOCOL
@@ -30,18 +31,21 @@ def ask_agent(share: Share, item: str, seat: Seat, opened: Opened, seed: int) ->
     talk: dict[str, Any] = {"protocol": PROTOCOL, "thread": thread}
     shown = show(share, item, opened, seed)
     desk = Desk.of(share, item, shown.labels, opened)
-    fits = Capability.SCHEMA in seat.capabilities
-    schema = answer_schema(share.wanted, list(shown.labels)) if fits else None
+    schema = None
+    if (
+        Capability.SCHEMA in seat.capabilities
+    ):  # an agent with tools reads its schema, and lines of sources stay in fences
+        schema = answer_schema(share.wanted, replace(shown, lines={}) if seat.tools else shown)
     yield Post(PROCEDURE, wording.request(share, item), to=(seat.agent,), act="request", key="request", **talk)
-    prompt, key = wording.first(share, item, shown), "ask"
+    prompt, key, examples = wording.first(share, item, shown), "ask", wording.EXAMPLE
     turn = 0
     while True:
-        outcome: Outcome = yield from consult(seat, prompt, thread=thread, schema=schema, key=key)
+        outcome: Outcome = yield from consult(seat, prompt, thread=thread, examples=examples, schema=schema, key=key)
         read = _heard(outcome, item, desk, seat)
         if not isinstance(outcome, Reply) or not read.failed or turn >= share.repairs:
             break
         turn += 1
-        prompt, key = wording.repair(share, item, shown, read.silent), f"repair/{turn}"
+        prompt, key, examples = wording.repair(share, item, shown, read.silent), f"repair/{turn}", ()
     yield _end(read, seat, key, talk)
     return read
 

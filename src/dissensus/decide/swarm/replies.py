@@ -17,11 +17,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dissensus.decide.dispute.parsing import exact_json
+from dissensus.decide.swarm.showing import Shown
 from dissensus.decide.swarm.work import Wanted
 from dissensus.script.actions import objects_in
 
 LONGEST: Final = 200_000
 """Most characters of an answer that are read."""
+_MOST_CITED: Final = 20
+_TEXT: Final[dict[str, object]] = {"type": "string"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +44,34 @@ class Document:
     problem: str = ""
 
 
-def answer_schema(wanted: Sequence[Wanted], labels: Sequence[str]) -> dict[str, object]:
-    """JSON schema of an answer, for models that can be held to one: what is wanted, and sources that are shown."""
-    text: dict[str, object] = {"type": "string"}
-    numbers = all(one.unit for one in wanted)
-    cited = _closed({"source": {"enum": list(labels)} if labels else text, "quote": text})
+def answer_schema(wanted: Sequence[Wanted], shown: Shown) -> dict[str, object]:
+    """JSON schema of an answer, for models that can be held to one.
+
+    Only what is wanted can be claimed. Of a source that is short one of its lines has to be quoted: small models cannot
+    copy. The line comes before the value, so that the value is written by a model that has just read it.
+    """
+    forms = [_closed({"claims": _list([_claim(one, shown) for one in wanted], len(wanted))}), _closed({"none": _TEXT})]
+    return {"anyOf": forms if shown.labels else forms[1:]}
+
+
+def _claim(wanted: Wanted, shown: Shown) -> dict[str, object]:
+    cited = [
+        _closed(
+            {"source": {"const": label}, "quote": {"enum": list(lines)} if (lines := shown.lines.get(label)) else _TEXT}
+        )
+        for label in shown.labels
+    ]
     claim: dict[str, object] = {
-        "attribute": {"enum": [one.attribute for one in wanted]},
-        "evidence": {"type": "array", "minItems": 1, "items": cited},
-        "value": {"type": "number"} if numbers else {"type": ["number", "string"]},
+        "attribute": {"const": wanted.attribute},
+        "evidence": _list(cited, _MOST_CITED),
+        "value": {"type": "number"} if wanted.unit else {"anyOf": [{"type": "number"}, _TEXT]},
     }
-    if not all(one.as_of for one in wanted):
-        claim["as_of"] = text
-    claims: dict[str, object] = {"type": "array", "minItems": 1, "items": _closed(claim)}
-    return {"anyOf": [_closed({"claims": claims}), _closed({"none": text})]}
+    return _closed(claim if wanted.as_of else {**claim, "as_of": _TEXT})
+
+
+def _list(forms: list[dict[str, object]], most: int) -> dict[str, object]:
+    items: dict[str, object] = forms[0] if len(forms) == 1 else {"anyOf": forms}
+    return {"type": "array", "minItems": 1, "maxItems": most, "items": items}
 
 
 def _closed(properties: dict[str, object]) -> dict[str, object]:

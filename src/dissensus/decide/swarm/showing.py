@@ -18,7 +18,10 @@ from dissensus.decide.swarm.work import Share
 MOST_SHOWN: Final = 6000
 """Most characters of one source; of all sources of an item together, four times as many."""
 LEAST_SHOWN: Final = 400
+MOST_LINES: Final = 60
+"""Most lines of a source of which each can be offered for a quote, and the most characters of one."""
 _MOST_LABEL: Final = 80
+_LONGEST_LINE: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,13 @@ class Shown:
         labels: how each source is called, to its digest.
         fence: what stands before and after each.
         text: all of it.
+        lines: of sources that are short enough, the lines that can be quoted, by label; not the header of a table.
     """
 
     labels: Mapping[str, str]
     fence: str
     text: str
+    lines: Mapping[str, tuple[str, ...]]
 
 
 def show(share: Share, item: str, opened: Opened, seed: int) -> Shown:
@@ -41,20 +46,28 @@ def show(share: Share, item: str, opened: Opened, seed: int) -> Shown:
     labels = labels_of(share, item)
     most = max(min(MOST_SHOWN, 4 * MOST_SHOWN // max(len(labels), 1)), LEAST_SHOWN)
     named = Named.of(item, share.wanted)
-    parts = [
-        (heading, body, remark)
-        for label, digest in labels.items()
-        for heading, body, remark in _parts(label, digest, opened, named, most)
-    ]
-    fence = _fence(f"{seed}/{share.party}/{share.agent}/{item}/{','.join(labels.values())}", [one[1] for one in parts])
+    parts = {label: _parts(label, digest, opened, named, most) for label, digest in labels.items()}
+    bodies = {label: [body for _, body, _ in found] for label, found in parts.items()}
+    fence = _fence(
+        f"{seed}/{share.party}/{share.agent}/{item}/{','.join(labels.values())}",
+        [body for found in bodies.values() for body in found],
+    )
     lines = []
-    for heading, body, remark in parts:
+    for heading, body, remark in (one for found in parts.values() for one in found):
         lines.append(f"{heading}:")
         if body:
             lines.append(f"<<{fence}\n{body}\n{fence}>>")
         if remark:
             lines.append(remark)
-    return Shown(labels, fence, "\n".join(lines))
+    quotable = {label: _lines(bodies[label], header=opened.is_table(digest)) for label, digest in labels.items()}
+    return Shown(labels, fence, "\n".join(lines), {label: found for label, found in quotable.items() if found})
+
+
+def _lines(bodies: list[str], *, header: bool) -> tuple[str, ...]:
+    """The lines of a source; none if there are too many to choose from."""
+    found = [line.strip() for body in bodies for line in body.splitlines()[header:]]
+    kept = tuple(dict.fromkeys(line for line in found if line))
+    return kept if len(kept) <= MOST_LINES and all(len(line) <= _LONGEST_LINE for line in kept) else ()
 
 
 def labels_of(share: Share, item: str) -> dict[str, str]:
