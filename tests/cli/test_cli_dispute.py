@@ -133,6 +133,52 @@ def test_reopen_sees_what_changed_since(folder: Path) -> None:
     assert "GONE" in run("reopen", "case.yaml").stdout
 
 
+def states(record: Path) -> list[str]:
+    events = [json.loads(line) for line in run("why", str(record), "--jsonl").stdout.splitlines()]
+    return [event["body"]["to"] for event in events if event["kind"] == "state"]
+
+
+def test_reopen_again_opens_the_case_anew_after_its_record(folder: Path) -> None:
+    (folder / "case.yaml").write_text(CASE + RULES)
+    run("dispute", "case.yaml")
+    (record,) = (folder / "runs").glob("*.db")
+    same = run("reopen", "case.yaml", "--again", "--json")
+    assert (same.exit_code, "again" in json.loads(same.stdout)) == (0, False)
+    assert [*(folder / "runs").glob("*.db")] == [record], "nothing is not as it was"
+    (folder / "note.txt").write_text(NOTE.replace("10", "12"))
+    kept = run("reopen", "case.yaml", "--again", "--json")
+    assert kept.exit_code == 0
+    data = json.loads(kept.stdout)
+    assert (data["status"], data["record"]) == ("reopened", f"runs/{record.name}")
+    assert (data["again"]["status"], data["again"]["rule"]) == ("settled", "R6"), "the captured bytes decide"
+    assert "has other bytes now" in kept.stderr
+    anew = folder / data["again"]["record"]
+    assert states(anew) == ["reopened", "open", "contested", "verifying", "settled"]
+    assert record.name in run("why", str(anew), "--jsonl").stdout.splitlines()[1]
+    pinned = run("reopen", str(record), "--again", "--repin", "--json")
+    again = json.loads(pinned.stdout)["again"]
+    assert (pinned.exit_code, again["status"], again["rule"]) == (0, "settled", "R1"), (
+        "what was quoted is gone"
+    )
+    assert [one["claim"] for one in again["losers"]] == ["A"]
+    now = hashlib.sha256(NOTE.replace("10", "12").encode()).hexdigest()
+    assert again["cites"][0]["source_sha256"] == now
+    assert (folder / "evidence" / now).is_file(), "and the new bytes are kept"
+    assert "settled by R1" in run("reopen", str(record), "--again", "--repin").stdout
+    shown = run("why", str(anew)).stdout
+    assert "live source: CHANGED" in shown
+
+
+def test_a_case_that_waits_is_not_opened_anew(folder: Path) -> None:
+    run("dispute", "case.yaml")
+    (folder / "note.txt").unlink()
+    found = run("reopen", "case.yaml", "--again")
+    assert isinstance(found.exception, UsageError)
+    assert "waiting" in found.exception.message
+    assert "dissensus inbox" in found.exception.next_step
+    assert len(list((folder / "runs").glob("*.db"))) == 1
+
+
 def test_a_file_that_changed_does_not_refute_what_was_quoted_from_it(folder: Path) -> None:
     run("dispute", "case.yaml")
     (folder / "note.txt").write_text(NOTE.replace("10", "12"))

@@ -112,7 +112,8 @@ def _adjusted(case: Case, flags: Mapping[str, Any], folder: Path) -> Case:
     from dissensus.run.inbox_rules import standing_rules
 
     rules = standing_rules(folder) if folder.is_dir() and not flags["no_standing_rules"] else ()
-    made = [rule for one in rules for rule in standing_from(one.data, one.version)]
+    known = case.precedence.rules if case.precedence is not None else ()
+    made = [rule for one in rules for rule in standing_from(one.data, one.version) if rule not in known]
     asking = replace(case.asking, ask=case.asking.ask and not flags["no_ask"])
     return replace(case, precedence=with_standing(case.precedence, made), asking=asking, after=_before(case, folder))
 
@@ -218,12 +219,17 @@ def why(*, case: Path, runs: Path, html: Path | None, statement: bool, jsonl: bo
 @click.command()
 @click.argument("case", metavar="CASE|RECORD", type=click.Path(path_type=Path))
 @_RUNS
+@click.option("--again", is_flag=True, help="If anything is not as it was, open the case anew, after its record.")
+@click.option("--repin", is_flag=True, help="With --again: cite the files as they are now, not as they were captured.")
+@click.option("--no-ask", is_flag=True, help="With --again: leave a dispute as it is, without a question to a person.")
 @_JSON
-def reopen(*, case: Path, runs: Path, as_json: bool) -> None:
+def reopen(*, case: Path, runs: Path, as_json: bool, again: bool, **flags: Any) -> None:
     """Reopen all evidence of a case today: the kept bytes, and the files that they were captured from.
 
-    Nothing is written. Exit code 1 if anything is not as it was when the case was opened: then it is to be looked at
-    again, with `dissensus dispute`.
+    Exit code 1 if anything is not as it was when the case was opened. Nothing is written without --again. With it, a
+    case that has ended is opened anew in a record of its own, which names the earlier one: by the bytes that were
+    captured, which still decide, or with --repin by the files as they are now. Then the exit code is that of
+    `dissensus dispute`.
     """
     from dissensus.interop.case_reopening import reopened_today
 
@@ -231,8 +237,10 @@ def reopen(*, case: Path, runs: Path, as_json: bool) -> None:
     found = reopened_today(account)
     changed = [one for one in found if one["changed"]]
     state = "reopened" if changed and account.state in ("settled", "consistent", "incomplete") else account.state
+    anew = _anew(path, account, flags) if again and changed else None
     if as_json:
-        show_json({"case": account.case.get("id"), "status": state, "record": str(path), "evidence": found})
+        told = {"case": account.case.get("id"), "status": state, "record": str(path), "evidence": found}
+        show_json(told if anew is None else {**told, "again": {**anew.document(), "record": anew.record}})
     else:
         for one in found:
             then = f" (was {one['was']}, live {one['live_was']})" if one["changed"] else ""
@@ -242,8 +250,42 @@ def reopen(*, case: Path, runs: Path, as_json: bool) -> None:
             f"{len(changed)} of {len(found)} items are not as they were" if changed else f"{len(found)} items as before"
         )
         click.echo(f"{account.case.get('id')}: {said}; {state}", err=True)
-    if changed:
-        sys.exit(FOUND)
+        if anew is not None:
+            from dissensus.cli.dispute_text import show_account
+
+            show_account(anew)
+    if code := FOUND if changed and anew is None else 0 if anew is None else _exit_code(anew.state):
+        sys.exit(code)
+
+
+def _anew(path: Path, account: Account, flags: Mapping[str, Any]) -> Account:
+    """Open a recorded case anew, and say what came of it.
+
+    Raises :class:`~dissensus.errors.UsageError` for one that has not ended.
+    """
+    from dataclasses import replace
+
+    from dissensus.agents.budget import Limits
+    from dissensus.agents.panel import panel_from_data
+    from dissensus.decide.dispute.case import State, may_follow
+    from dissensus.interop.case_file import CaseFile
+    from dissensus.interop.case_reopening import renewed
+
+    if not may_follow(State(account.state), State.REOPENED):
+        steps = {"waiting": f"dissensus inbox {path.parent}", "disputed": "dissensus dispute CASE"}
+        raise UsageError(
+            f"The case is {account.state}: there is nothing to open anew.",
+            next_step=f"Go on with: {steps.get(account.state, f'dissensus resume {path}')}",
+        )
+    head = account.events[0].body
+    panel = panel_from_data(head["panel"]) if head.get("panel") else None
+    if panel is not None:
+        panel = replace(panel, seats=tuple(seat for seat in panel.seats if seat.agent in panel.model_of))
+    case = renewed(account, repin=flags["repin"])
+    required = (account.case.get("cell") or {}).get("required")
+    told = {"no_standing_rules": False, "require_cell": required, "seed": head["seed"], "record": path.parent, **flags}
+    case = replace(_adjusted(case, told, path.parent), after=path.name)
+    return _settled(case, CaseFile(path, case, panel, panel.budget if panel is not None else Limits()), told, None)
 
 
 def _told(case: Path, runs: Path) -> tuple[Path, Account]:

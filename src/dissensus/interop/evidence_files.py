@@ -77,29 +77,37 @@ def pin(path: Path, store: Path, *, most: int = MOST_BYTES) -> Pinned:
         StorageError: the copy cannot be written.
     """
     data = read_bytes(path, most=most)
-    digest = sha256(data).hexdigest()
-    stored = store / digest
+    stored = keep(data, store, str(path))
+    media = media_of(data[:_HEAD], path.name)
+    return Pinned(stored.name, media, len(data), path, stored, dialect_of(data) if _is_table(media) else None)
+
+
+def keep(data: bytes, store: Path, name: str) -> Path:
+    """Write ``data`` into ``store`` under its digest, if it is not there; where it lies. ``name`` is what it is called.
+
+    Raises :class:`~dissensus.errors.StorageError`.
+    """
+    stored = store / sha256(data).hexdigest()
     try:
         store.mkdir(parents=True, exist_ok=True)
         if not stored.exists() or stored.read_bytes() != data:
-            handle, name = tempfile.mkstemp(dir=store, prefix=".new-")
+            handle, new = tempfile.mkstemp(dir=store, prefix=".new-")
             try:
                 with os.fdopen(handle, "wb") as file:
                     file.write(data)
                     file.flush()
                     os.fsync(file.fileno())
-                Path(name).chmod(0o444)
-                Path(name).replace(stored)
+                Path(new).chmod(0o444)
+                Path(new).replace(stored)
             except BaseException:
-                Path(name).unlink(missing_ok=True)
+                Path(new).unlink(missing_ok=True)
                 raise
     except OSError as error:
         raise StorageError(
-            f"The copy of {path} cannot be written: {error.strerror or error}.",
+            f"The copy of {name} cannot be written: {error.strerror or error}.",
             next_step="Make room, or name another folder with --store.",
         ) from None
-    media = media_of(data[:_HEAD], path.name)
-    return Pinned(digest, media, len(data), path, stored, dialect_of(data) if _is_table(media) else None)
+    return stored
 
 
 def read_bytes(path: Path, *, most: int = MOST_BYTES) -> bytes:
