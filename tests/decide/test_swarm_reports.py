@@ -361,6 +361,7 @@ def test_much_is_bounded_and_told() -> None:
     ):
         found = one_reply(text, repairs=0)
         assert len(json.dumps(found.to_data())) < 20_000
+        assert f"first 200000 of {len(text)} characters" in said(found)
 
 
 JUNK = st.recursive(

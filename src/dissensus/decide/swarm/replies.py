@@ -36,12 +36,14 @@ class Document:
         none: why it claims nothing; "" if it claims something.
         besides: what else stands in it: other keys, and the words around it. It weighs nothing.
         problem: why it is no answer; "" if it is one.
+        cut: what of it was not read, in a sentence; "" if all was.
     """
 
     claims: tuple[Any, ...] = ()
     none: str = ""
     besides: str = ""
     problem: str = ""
+    cut: str = ""
 
 
 def answer_schema(wanted: Sequence[Wanted], shown: Shown) -> dict[str, object]:
@@ -91,7 +93,8 @@ def document_in(text: str) -> Document:
         document = Document(problem="There is no JSON object with `claims` or `none` in it that can be read.")
     else:
         document = Document(problem="There is no JSON object in it.")
-    return Document(document.claims, document.none, _besides(document.besides, read), document.problem)
+    cut = f"Only the first {LONGEST} of {len(text)} characters were read." if len(text) > LONGEST else ""
+    return Document(document.claims, document.none, _besides(document.besides, read), document.problem, cut)
 
 
 def document_of(output: str) -> Document:

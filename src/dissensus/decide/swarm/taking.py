@@ -107,9 +107,11 @@ def take(document: Document, item: str, desk: Desk) -> Taken:
         taken.claims.append(claim_data(claim))
         if aside:
             taken.asides.append({"claim": name, **aside})
+    told = [document.cut] if document.cut else []
     if len(document.claims) > MOST_CLAIMS:
-        more = f"Only the first {MOST_CLAIMS} of {len(document.claims)} claims were read."
-        taken.asides.append({"says": [more]})
+        told.append(f"Only the first {MOST_CLAIMS} of {len(document.claims)} claims were read.")
+    if told:
+        taken.asides.append({"says": told})
     return taken
 
 
