@@ -103,6 +103,8 @@ LABELLED = [
     "Pallets: 10", "Pallets delivered: 10", "Received: 10 pallets", "Total: 10 pallets", "Order 4711: 10 pallets",
     "Pallets received: ten", "Pallets received: 10.0", "Received by: M. R.\nPallets received: 10",
     "Ordered: 12 pallets\nPallets received: 10", "Received: 2026-03-02\nPallets: 10", "Pallets received:10",
+    "Pallets received: 10 (ordered 12)", "We unloaded 10 pallets at dock 3.", "received: 10 pallets (gate 2)",
+    "Ordered 12, received 10", "10 pallets received, 12 ordered", "Ordered 12 pallets, 10 pallets received",
     "Pallets received: 10\nMissing: 2 pallets\nDamaged: 1 pallet", "Carrier: Nord    Pallets received: 10    Dock: 3",
 ]  # fmt: skip
 
@@ -122,12 +124,14 @@ DOUBTS = [
     ("Pallets received: about 10", "more than can be read"), ("Pallets received: 10 or 11", "several numbers"),
     ("Pallets received: 10\nPallets received: 9", "more than once"), ("Pallets received: none", "no number"),
     ("Pallets received: not 10", "more than can be read"), ("Not all pallets received: 10", "no line that is called"),
-    ("Pallets received: 1,200", "two ways"), ("Pallets received: 1.200", "two ways"), ("Pallets received:", "nothing"),
+    ("Received: 1,200 kg", "two ways"), ("Received: 1.200 kg", "two ways"), ("Pallets received:", "nothing"),
     ("Pallets received: 10 complete", "more than a number"), ("Pallets received: see page 2", "no number"),
     ("Pallets: 12\nonly 9 were received", "does not tell"), ("Pallets: 12\nMissing: 2", "does not tell"),
-    ("Ordered: 12 pallets", "no line that is called"), ("We unloaded 9 pallets at dock 3.", "several numbers"),
+    ("Ordered: 12 pallets", "no line that is called"), ("We unloaded 9 pallets at 3 docks.", "several numbers"),
     ("Pallets received: 10 of 12", "several numbers"), ("The pallets came.", "no line that is called"),
     ("Received: 10\nDelivered: 9", "more than once"), ("Pallets received: 2 x 5", "several numbers"),
+    ("Pallets received: 10 (2 broken)", "several numbers"), ("Pallets received: 10 (of 12)", "several numbers"),
+    ("Ordered 12, received about 9", "no line that is called"), ("Received 9, delivered 8", "more than once"),
 ]  # fmt: skip
 
 
@@ -187,6 +191,19 @@ def test_the_unit_is_the_one_that_stands_there() -> None:
         of = sources(f"{HEAD}{text}\n")
         wanted = Wanted(attribute="received", subject="order {item}", unit="pallet", names=("boxes received",))
         assert held(read_item("4711", (wanted,), of), of, 480)["unit"] == unit, text
+
+
+@pytest.mark.parametrize("written", ["1,200", "1.200", "1'200", "1 200", "1200"])
+def test_what_is_counted_in_whole_numbers_is_read_as_one(written: str) -> None:
+    of = sources(f"{HEAD}Pallets received: {written}\n")
+    held(read_item("4711", (PALLETS,), of), of, 1200)
+
+
+@pytest.mark.parametrize("attribute", ["pallets damaged", "pallets missing", "pallets returned"])
+def test_a_plain_number_of_pallets_is_no_part_of_them(attribute: str) -> None:
+    wanted = Wanted(attribute=attribute, subject="order {item}", unit="pallet")
+    for text in (f"{HEAD}Pallets: 10\n", f"{HEAD}Order 4711: 10 pallets\n", "order,pallets\n4711,10\n"):
+        assert read_item("4711", (wanted,), sources(text)).claims == ()
 
 
 def test_another_name_can_be_declared_and_goes_first() -> None:
@@ -256,7 +273,9 @@ def test_a_copy_and_a_number_that_is_there_already_count_once(copy: str) -> None
         (note("DN-1", 6), note("DN-2", 4, "This note replaces the earlier one"), "may stand in its place"),
         (note("DN-1", 6), note("DN-2", 4, "See also note DN-1"), "may stand in its place"),
         (note("DN-1", 6), note("DN-2", 4).replace("Delivery note DN", "Goods receipt GR"), "several kinds differ"),
-        (note("DN-1", 6), note("DN-2", 4).replace("Pallets received", "Boxes received"), "several kinds differ"),
+        (note("DN-1", 6), note("DN-2", 4).replace("Pallets received", "Boxes received"), "in several units"),
+        (note("DN-1", 6), note("DN-2", 4).replace("Pallets received: 4", "The rest came"), "beside others of its kind"),
+        (note("DN-1", 6), note("DN-2", 4).replace("received: 4", "came, 4 of them"), "beside others of its kind"),
         (note("DN-1", 6), note("DN-2", 4).replace(": 4", ": about 4"), "more than can be read"),
         (note("DN-1", 6), LOG, "differ, and nothing tells"),
     ],
@@ -272,6 +291,11 @@ def test_sources_that_say_the_same_are_one_claim() -> None:
     assert len(held(read_item("4711", (wanted,), of), of, 9)["evidence"]) == 2
     of = sources(note("DN-1", 9), note("DN-1", 9).replace("Delivery note DN-1", "Goods receipt GR-5"))
     assert len(held(read_item("4711", (PALLETS,), of), of, 9)["evidence"]) == 1
+
+
+def test_a_part_that_says_it_in_other_words_is_a_part() -> None:
+    of = sources(note("DN-1", 6), note("DN-2", 4).replace("Pallets received: 4", "Order 4711: 4 pallets"))
+    held(read_item("4711", (PALLETS,), of), of, 10)
 
 
 def test_a_better_name_goes_before_one_that_fits_in_part() -> None:

@@ -308,10 +308,22 @@ def _told(sides: tuple[Survey, Survey], key: Key, names: tuple[str, str], told: 
 
 
 def _named(side: Survey, name: str, key: Key) -> Counted | None:
+    """What a side counts under a name that the user gives, or under names that mean the same; None if nothing."""
     asked = _asked(Wanted(attribute=name, subject=_subject(key)))
-    fits = [(fit(one.name, asked), n, one) for n, one in enumerate(side.counted)]
-    best = min(fits, default=(NONE, 0, None))
-    return best[2] if best[0] < NONE and sum(how == best[0] for how, *_ in fits) == 1 else None
+    fits = sorted(
+        ((fit(one.name, asked), n, one) for n, one in enumerate(side.counted) if fit(one.name, asked) < NONE),
+        key=lambda found: found[:2],
+    )
+    if not fits:
+        return None
+    whole = Counted()
+    for how, _, one in fits:
+        if how == fits[0][0]:
+            whole.names.update(one.names)
+            whole.columns |= one.columns
+            whole.units.update(one.units)
+        whole.where |= one.where
+    return whole
 
 
 def lacking(found: Sequence[Compared]) -> Iterator[tuple[str, str]]:

@@ -8,11 +8,12 @@ two numbers under one label, "about 10", a negation, two columns that may be it.
 
 What several sources say (:mod:`~dissensus.decide.swarm.reader_parts`):
 
-* Of sources in which it is called by its name, and others where only part of the name fits, the former count.
+* Of sources in which it is called by its name, and others where only part of the name fits, the former count, with all
+  documents of their kind.
 * Copies (:mod:`dissensus.decide.dispute.origins`) count once.
-* Documents of one kind with distinct numbers (``DN-1``, ``DN-2``) are parts, and add up; one number twice with the same
-  value is one document. A document that names the number of another one, or says that it corrects or replaces one, or a
-  document without a number beside others, is a doubt.
+* Documents of one kind with distinct numbers (``DN-1``, ``DN-2``) are parts, and add up, if every one can be read; one
+  number twice with the same value is one document. A document that names the number of another one, or says that it
+  corrects or replaces one, or a document without a number beside others, is a doubt.
 * Tables with one header add up, a booking under one key that stands in two of them once. Without a key it is a doubt.
 * Everything else counts if it says the same, and is a doubt if it does not.
 
@@ -30,7 +31,7 @@ from dissensus.decide.dispute.places import is_table
 from dissensus.decide.dispute.sources import Source
 from dissensus.decide.swarm.opened import Opened
 from dissensus.decide.swarm.reader_json import Tree, read_json
-from dissensus.decide.swarm.reader_names import NONE, Asked
+from dissensus.decide.swarm.reader_names import NONE, Asked, form
 from dissensus.decide.swarm.reader_parts import originals, together
 from dissensus.decide.swarm.reader_said import Said, Unread, claimed, doubt
 from dissensus.decide.swarm.reader_tables import Sheet, read_table
@@ -110,7 +111,12 @@ class Reader:
             names = ", ".join(self._name(digest) for digest in digests[:3]) or "nothing"
             more = f" and {len(digests) - 3} more" if len(digests) > 3 else ""
             return f"no document that was read names it ({names}{more})"
-        chosen = originals([one for one in said if one.fit == best], self.opened)
+        best_of = {form(one.document) for one in said if one.fit == best and one.document}
+        for digest, doubtful in unread:
+            if form(doubtful.document) in best_of:
+                return f"{self._name(digest)} {doubtful.why}, beside others of its kind"
+        kept = [one for one in said if one.fit == best or form(one.document) in best_of]
+        chosen = originals(kept, self.opened)
         whole = together(asked, chosen, self._name)
         if isinstance(whole, Said) and len(chosen) > 1 and (why := doubt(asked, whole, self._bytes(whole))):
             return f"what its documents say together {why}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -68,6 +68,16 @@ class Tree:
 
 def read_json(asked: Asked, tree: Tree) -> Said | Unread | None:
     """What a document says; None if nothing in it is about the item."""
+    found = _read(asked, tree)
+    numbers = tree.numbers(asked)
+    if found is None or not numbers:
+        return found
+    if isinstance(found, Unread):
+        return replace(found, document=numbers[0])
+    return replace(found, document=numbers[0], others=frozenset(numbers[1:]))
+
+
+def _read(asked: Asked, tree: Tree) -> Said | Unread | None:
     naming = {leaf.key for leaf in tree.leaves if leaf.key and asked.is_item(leaf.text) and may_name(leaf.key, asked)}
     about = [leaf for leaf in tree.leaves if leaf.key not in naming and _is_about(asked, tree, leaf, naming)]
     if not about:
@@ -135,7 +145,6 @@ def _sum(asked: Asked, tree: Tree, leaves: list[Leaf], how: int) -> Said | Unrea
         return Unread("tells of another time", how)
     if len(units) > 1:
         return Unread(f"counts it in several units: {', '.join(sorted(units))}", how)
-    numbers = tree.numbers(asked)
     return Said(
         fit=how,
         value=sum(parts, Fraction(0)),
@@ -144,8 +153,6 @@ def _sum(asked: Asked, tree: Tree, leaves: list[Leaf], how: int) -> Said | Unrea
         evidence=tuple(evidence),
         name=leaves[0].key,
         days=days_of(rows),
-        document=numbers[0] if numbers else "",
-        others=frozenset(numbers[1:]),
     )
 
 

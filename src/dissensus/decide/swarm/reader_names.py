@@ -40,6 +40,12 @@ MEASURING: Final = set_of(
     "qty quantity count amount total sum value price cost weight size length width height volume net gross tax vat"
     " date time day year month"
 )
+COUNTABLE: Final = set_of(
+    "pcs piece box carton pallet crate drum sack bag roll barrel bottle bale bundle reel tray bucket keg jar case pack"
+)
+"""What is counted in whole numbers."""
+_NOT_ALL: Final = frozenset(["lacking", "broken", "back"])
+"""Properties of a part of what came: a plain number of pallets is none of them."""
 _DIGITS: Final = re.compile(r"\d+")
 
 
@@ -88,7 +94,8 @@ def fit(name: str, asked: Asked, unit: str = "") -> int:
     counted = words & _COUNTED if "of" in words else frozenset()
     left = words - (asked.nouns - asked.words) - counted - (FILLING - asked.words)
     if not left:
-        return TOTAL if unit and stem(unit) in asked.words else NONE
+        known = stem(unit) in asked.words if asked.claim.unit else unit in COUNTABLE
+        return TOTAL if known and not families(asked.words) & _NOT_ALL else NONE
     mine, theirs = terms(words_of(asked.claim.attribute or "")), terms(left)
     if mine <= theirs and theirs - mine <= MEASURES.names:
         return PROPERTY
@@ -96,7 +103,9 @@ def fit(name: str, asked: Asked, unit: str = "") -> int:
         return NONE
     if theirs - terms(asked.words) - MEASURES.names or same_property(asked.claim, left) == "no":
         return NONE
-    return PART if families(left) else UNIT
+    if families(left):
+        return PART
+    return NONE if families(asked.words) & _NOT_ALL else UNIT
 
 
 def _names(asked: Asked) -> tuple[str, ...]:

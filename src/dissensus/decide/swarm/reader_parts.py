@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dissensus.decide.dispute.amounts import words_of
 from dissensus.decide.dispute.checkers import key_column
 from dissensus.decide.dispute.origins import origins
 from dissensus.decide.dispute.places import Row
@@ -58,7 +57,7 @@ def _papers(said: Sequence[Said], name: Name) -> Said | str | None:
     for one in kept:
         if one.corrects or one.others & alone.keys():
             return f"{name(one.digest)} is about another document, too, and may stand in its place"
-    if len({(form(one.document), words_of(one.name)) for one in kept}) > 1:
+    if len({form(one.document) for one in kept}) > 1:
         return _same(kept) or f"documents of several kinds differ ({_names(kept, name)})"
     return _added(kept, name)
 

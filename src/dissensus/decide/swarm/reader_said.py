@@ -18,12 +18,15 @@ from dissensus.decide.dispute.parsing import evidence_data
 from dissensus.decide.dispute.places import Row
 from dissensus.decide.dispute.reopening import reopen
 from dissensus.decide.dispute.sources import Source
-from dissensus.decide.dispute.topics import times_of
+from dissensus.decide.dispute.topics import families, times_of
 from dissensus.decide.dispute.values import AsOf, NotRead, value_of
-from dissensus.decide.swarm.reader_names import MEASURES, NONE, Asked
+from dissensus.decide.swarm.reader_names import COUNTABLE, MEASURES, NONE, Asked
 
 _PLAIN: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _SHOWN: Final = 60
+_ASIDE: Final = re.compile(r"\s*(?:\([^()]*\)|\b(?:at|from|on)\s+[^\W\d_]+\s+\d+)\s*[.;]?\s*$")
+_PLACES: Final = frozenset(["dock", "gate", "door", "bay", "ramp", "page", "truck", "trailer", "line"])
+_ORDERED: Final = frozenset(["ordered", "expected", "planned", "announced"])
 
 Days = tuple[date, date]
 """The first and the last day."""
@@ -74,16 +77,21 @@ class Unread:
     Args:
         why: half a sentence that follows on the source's name.
         fit: how well the name of what cannot be read fits; ``NONE`` if nothing in it is named like that.
+        document: number of the document; "" if it has none, or is a table.
     """
 
     why: str
     fit: int = NONE
+    document: str = ""
 
 
 def amount_of(text: str, asked: Asked) -> Amount | str:
     """The one number that ``text`` holds, or why it holds none that can be read: half a sentence."""
     shown = repr(text.strip()[:_SHOWN])
     read = amounts_in(text)
+    if len(read.found) > 1 and _is_aside(text[read.found[0].end :]):
+        text = _ASIDE.sub("", text)
+        read = amounts_in(text)
     if not read.found:
         return f"holds no number: {shown}" if text.strip() else "holds nothing"
     if len(read.found) > 1:
@@ -92,7 +100,11 @@ def amount_of(text: str, asked: Asked) -> Amount | str:
     if read.negated or read.open:
         return f"holds more than can be read: {shown}"
     if amount.others:
-        return f"can be read in two ways: {shown}"
+        whole = {value for value in (amount.value, *amount.others) if value.denominator == 1}
+        counted = {amount.unit} if amount.unit in MEASURES.names else asked.words
+        if len(whole) != 1 or not counted & COUNTABLE:
+            return f"can be read in two ways: {shown}"
+        amount = replace(amount, value=whole.pop())
     if not _PLAIN.fullmatch(plain_text(amount.value)):
         return f"holds no decimal: {shown}"
     beside = words_of(f"{text[: amount.start]} {text[amount.end :]}") - asked.words - MEASURES.names
@@ -100,6 +112,14 @@ def amount_of(text: str, asked: Asked) -> Amount | str:
         return f"holds more than a number and a unit: {shown}"
     known = amount.unit in MEASURES.names or amount.unit == stem(asked.wanted.unit)
     return amount if known else replace(amount, unit="")
+
+
+def _is_aside(text: str) -> bool:
+    """Whether what stands behind a number tells of something else for certain: how much was ordered, at which dock."""
+    aside = _ASIDE.search(text)
+    words = words_of(aside[0]) - {"at", "from", "on"} if aside else frozenset()
+    planned = families(words) == {"planned"} and words <= _ORDERED | MEASURES.names
+    return bool(words) and (words <= _PLACES or planned)
 
 
 def unit_as_wanted(unit: str, asked: Asked) -> str:

@@ -186,6 +186,8 @@ def is_remark(text: str) -> bool:
 
 
 def _sum(asked: Asked, sheet: Sheet, value: str, rows: Sequence[Row], how: int) -> Said | Unread:
+    declared = _declares(asked, sheet)
+    declared_unit = declared.unit if declared is not None else ""
     parts: list[Fraction] = []
     units: set[str] = set()
     for row in rows:
@@ -194,15 +196,13 @@ def _sum(asked: Asked, sheet: Sheet, value: str, rows: Sequence[Row], how: int) 
         if isinstance(amount, str):
             return Unread(f"has a row of it, number {row.number}, whose {value!r} {amount}", how)
         parts.append(amount.value)
-        units.add(unit_as_wanted(amount.unit or unit_of(row, value, MEASURES), asked))
+        units.add(unit_as_wanted(amount.unit or unit_of(row, value, MEASURES) or declared_unit, asked))
     if len(units) > 1:
         return Unread(f"counts it in several units: {', '.join(sorted(units))}", how)
-    declared = _declares(asked, sheet)
-    unit = declared.unit if declared is not None and declared.unit else units.pop()
     return Said(
         fit=how,
         value=sum(parts, Fraction(0)),
-        unit=unit_as_wanted(unit, asked),
+        unit=units.pop(),
         evidence=tuple(sheet.cell(row, value) for row in rows),
         name=value,
         days=days_of(rows, declared.time if declared is not None else ""),

@@ -7,8 +7,8 @@ anything in a document that does not name the item as what it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from typing import Final
@@ -34,12 +34,16 @@ _COUNTED: Final = re.compile(r"\d[\d.,]*\s+(?=[^\W\d_])")
 _DATE_LABELS: Final = set_of("date day datum delivered received arrived booked delivery receipt signed unloaded of on")
 _DATE_WORDS: Final = frozenset(["date", "datum", "delivered", "received", "arrived", "booked", "unloaded"])
 _DOCUMENTS: Final = (
-    "note|receipt|invoice|ticket|document|slip|bill|docket|waybill|manifest|lieferschein|rechnung|bolla|fattura|facture"
+    "ref|reference|note|receipt|invoice|ticket|document|slip|bill|docket|waybill|manifest|lieferschein|rechnung|bolla"
+    "|fattura|facture"
 )
+_DOCUMENT_WORDS: Final = frozenset(_DOCUMENTS.split("|"))
 _IDENTIFIER: Final = r"[^\s,;:()\[\]\"'#]*\d[^\s,;()\[\]\"']*"
 _NUMBER_OF: Final = re.compile(
-    rf"\b(?:{_DOCUMENTS})\b[\s:.#]*(?:(?:no|nr|number|id)\b[\s:.#]*)?(?P<id>{_IDENTIFIER})(?P<after>\s*[^\W\d_]*)"
+    rf"(?<!your )\b(?:{_DOCUMENTS})\b[\s:.#]*(?:(?:no|nr|number|id)\b[\s:.#]*)?(?P<id>{_IDENTIFIER})"
+    r"(?P<after>\s*[^\W\d_]*)"
 )
+_BARE_NUMBER: Final = re.compile(rf"(?:no|nr|number)\b[\s:.#]*({_IDENTIFIER})")
 _TITLE: Final = re.compile(rf"(?=.*[^\W\d_]){_IDENTIFIER}")
 _AND: Final = r"\s*(?:,|;|/|&|\+|\band\b|\bund\b|\be\b|\bet\b)\s*"
 _CORRECTS: Final = re.compile(
@@ -93,9 +97,14 @@ class Paper:
         """Numbers of documents that it names, its own first."""
         texts = [text for line in self.lines if (text := normal(line.text).strip())]
         named = [texts[0]] if texts and _TITLE.fullmatch(texts[0]) else []
+        about_document = False
         for text in texts:
             matches = _NUMBER_OF.finditer(text)
             named += [match["id"].strip(".:") for match in matches if match["after"].strip() not in UNITS]
+            bare = _BARE_NUMBER.fullmatch(text)
+            if bare and about_document:
+                named.append(bare[1])
+            about_document = about_document or bool(words_of(text) & _DOCUMENT_WORDS)
         return [name for name in dict.fromkeys(named) if not _DAY.fullmatch(name)]
 
     @property
@@ -120,6 +129,7 @@ def pairs_in(line: str) -> Iterator[tuple[str, str]]:
     """The labels of a line with what stands beside each; a phrase that begins with a number is its own label."""
     bare = _ORNAMENT.sub("", line).strip()
     pieces = [piece.strip() for piece in _COLUMNS.split(bare) if piece.strip()]
+    pieces = [part for piece in pieces for part in _in_commas(piece)]
     at = 0
     while at < len(pieces):
         piece, after = pieces[at], pieces[at + 1] if at + 1 < len(pieces) else ""
@@ -139,6 +149,13 @@ def pairs_in(line: str) -> Iterator[tuple[str, str]]:
             at += 1
 
 
+def _in_commas(piece: str) -> list[str]:
+    """``ordered 12, received 9`` as its parts; any other piece as it is."""
+    parts = [part.strip(" .") for part in piece.split(", ")]
+    alone = all(_BESIDE.fullmatch(part) or _COUNTED.match(part) for part in parts)
+    return parts if len(parts) > 1 and alone and _separated(piece) is None else [piece]
+
+
 def _separated(text: str) -> tuple[str, str] | None:
     """A label and what stands after the sign behind it."""
     sign = _SEPARATOR.search(text)
@@ -156,6 +173,14 @@ def read_text(asked: Asked, paper: Paper) -> Said | Unread | None:
     where = _about(asked, paper)
     if where is None:
         return None
+    found = _read(asked, paper, where)
+    own = [name for name in paper.numbers if name not in asked.ids]
+    if isinstance(found, Unread):
+        return replace(found, document=own[0] if own else "")
+    return replace(found, document=own[0] if own else "", others=frozenset(own[1:]), corrects=paper.corrects)
+
+
+def _read(asked: Asked, paper: Paper, where: Mapping[int, str]) -> Said | Unread:
     found: list[tuple[int, Line, str, str]] = []
     for line, label, value in paper.fields:
         how = _fit(asked, label, value)
@@ -178,7 +203,6 @@ def read_text(asked: Asked, paper: Paper) -> Said | Unread | None:
     day = paper.day()
     if asked.claim.as_of is not None and day is not None and not _counts(asked, day):
         return Unread(f"is of another time: {day.isoformat()}", best)
-    own = [name for name in paper.numbers if name not in asked.ids]
     unit = amount.unit or _unit_in(label, asked)
     return Said(
         fit=best,
@@ -188,16 +212,18 @@ def read_text(asked: Asked, paper: Paper) -> Said | Unread | None:
         evidence=(cite(paper.source, line.selector, line.text),),
         name=label,
         days=None if day is None else (day, day),
-        document=own[0] if own else "",
-        others=frozenset(own[1:]),
-        corrects=paper.corrects,
     )
+
+
+def label_words(label: str) -> str:
+    """A label without what things are called in it: ``Order K4711`` is ``Order``."""
+    return re.sub(_IDENTIFIER, " ", label)
 
 
 def _fit(asked: Asked, label: str, value: str) -> int:
     """How well a label fits. Without a number, what only fits in part is something else: ``Received by``."""
     read = amounts_in(value)
-    how = fit(label, asked, read.found[0].unit if len(read.found) == 1 else "")
+    how = fit(label_words(label), asked, read.found[0].unit if len(read.found) == 1 else "")
     told = read.found or read.open or read.negated
     return how if told or (how < PART and not dates_in(value)) else NONE
 

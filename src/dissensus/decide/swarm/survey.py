@@ -28,7 +28,7 @@ from dissensus.decide.swarm.reader_json import Tree
 from dissensus.decide.swarm.reader_names import FILLING, MEASURES, MEASURING, NOUNS, STOPS, form, terms
 from dissensus.decide.swarm.reader_said import days_of
 from dissensus.decide.swarm.reader_tables import Sheet
-from dissensus.decide.swarm.reader_texts import Paper
+from dissensus.decide.swarm.reader_texts import Paper, label_words
 
 FILE_NAME: Final = "file name"
 NUMBERING: Final = frozenset(["no", "nr", "number", "id", "ref", "code", "key", "reference"])
@@ -107,8 +107,9 @@ class Counted:
 
     @property
     def unit(self) -> str:
-        """The unit that stands there most often; "" if none does."""
-        return max(self.units, key=lambda unit: (self.units[unit], unit)) if self.units else ""
+        """The unit that stands there; "" if none does, or several do."""
+        most = max(self.units, key=lambda unit: (self.units[unit], unit), default="")
+        return most if 3 * self.units[most] >= 2 * self.units.total() else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +194,8 @@ class _Surveyor:
                 for text in texts:
                     self._call(core(column), text, digest, column)
             if not days and _counts(column) and _numbers(texts):
-                unit = unit_of(rows[0], column, MEASURES)
-                self._count(column, digest, [unit] if unit else _units(texts), column)
+                units = [unit for row in rows[:_LOOKED_AT] if (unit := unit_of(row, column, MEASURES))]
+                self._count(column, digest, units or _units(texts[:_LOOKED_AT]), column)
         if key is not None:
             self.keys[digest] = key
         self.times = {digest: column for digest, column in self.times.items() if column}
@@ -222,7 +223,8 @@ class _Surveyor:
                 token = match[0].rstrip(".:")
                 if any(char.isalpha() for char in token) and len(token) > 2:
                     self._call(form(token), token, digest)
-        for _, label, value in paper.fields:
+        for _, text, value in paper.fields:
+            label = label_words(text)
             if _counts(label) and _numbers([value]):
                 self._count(label, digest, _units([value]) or _units_in(label))
         day = paper.day()
