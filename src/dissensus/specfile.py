@@ -7,6 +7,7 @@ YAML is the part that people expect: ``true`` and ``false`` are the only boolean
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,7 @@ Place = tuple[str | int, ...]
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PREFIX: Final = "tag:yaml.org,2002:"
+_OCTAL: Final = re.compile(r"[-+]?0[0-9_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ def read_spec(path: str | Path, what: str) -> Spec:
     """
     name = str(path)
     try:
+        if Path(path).is_fifo() and not name.startswith("/dev/"):  # whose other end nobody may ever open
+            raise SpecError(f"This is a pipe, and no {what}.", path=name, next_step="Write it into a file.")
         with Path(path).open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
     except OSError as error:
@@ -175,6 +179,12 @@ class _Reader:
         if kind in ("int", "float"):
             if ":" in text:  # YAML 1.1 counts in sixties
                 return text
+            if _OCTAL.fullmatch(text):  # 010 is eight in YAML 1.1, and ten in YAML 1.2
+                raise self.wrong(
+                    node,
+                    "A number with a zero before it can be read in two ways.",
+                    "Take the zero away, or put it into quotes if it is a text.",
+                )
             try:
                 return self.plain.construct_object(node)
             except ValueError:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -325,6 +326,15 @@ def test_yaml_11_surprises_are_texts() -> None:
     assert panel.seat("no").system == "2024-01-01\nAnswer in Norwegian."
 
 
+@pytest.mark.parametrize("number", ["010", "-007", "00", "0_7"])
+def test_a_number_that_two_versions_of_yaml_read_differently_is_refused(number: str) -> None:
+    with pytest.raises(SpecError, match="read in two ways") as caught:
+        parse_spec(f"a: 1\nb: {number}\n", "case.yaml", "case file")
+    assert caught.value.line == 2
+    plain = "{a: 0, b: 10, c: '010', d: 0.5, e: 0x0A}"
+    assert parse_spec(plain, "case.yaml", "case file").data == {"a": 0, "b": 10, "c": "010", "d": 0.5, "e": 10}
+
+
 @pytest.mark.parametrize(
     ("content", "line", "told"),
     [
@@ -347,6 +357,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         load_panel(tmp_path / "none.yaml")
     with pytest.raises(SpecError, match="cannot be read: Is a directory"):
         load_panel(tmp_path)
+    os.mkfifo(tmp_path / "pipe.yaml")
+    with pytest.raises(SpecError, match="a pipe"):
+        load_panel(tmp_path / "pipe.yaml")
 
 
 def test_a_byte_order_mark_is_no_problem(tmp_path: Path) -> None:
