@@ -43,6 +43,7 @@ class Batch:
 
     Args:
         layout: of the log.
+        attribute: that is counted in it.
         files: by name.
         log: rows of the log, the header first.
         orders: rows of the table of orders, the header first.
@@ -50,6 +51,7 @@ class Batch:
     """
 
     layout: LogLayout
+    attribute: str
     files: dict[str, bytes] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
     orders: list[Sequence[object]] = field(default_factory=lambda: [ORDER_COLUMNS])
@@ -88,16 +90,27 @@ class Batch:
         return {"digest": self.digest(item, one["source"]), "quote": one["quote"], "selectors": selectors}
 
 
-def write_batch(folder: Path, seed: int, number: int, kinds: tuple[int, ...], *, pdf: bool = False) -> None:
-    """Write ``number`` items as one batch into ``folder``."""
+def batch_of(seed: int, number: int, kinds: tuple[int, ...], *, pdf: bool = False) -> Batch:
+    """``number`` items in common files."""
     style = batch_style(seed, pdf=pdf)
-    batch = Batch(style.layout or LogLayout(()))
+    batch = Batch(style.layout or LogLayout(()), style.attribute)
     for n in range(1, number + 1):
         batch.add(item_of(seed, n, kinds, style))
     batch.finish()
-    batch.files["panel.yaml"] = panel_of(batch).encode()
-    batch.files["swarm.yaml"] = tasks_of(batch, seed, style.attribute).encode()
-    for name, data in batch.files.items():
+    return batch
+
+
+def write_batch(folder: Path, seed: int, number: int, kinds: tuple[int, ...], *, pdf: bool = False) -> None:
+    """Write ``number`` items as one batch into ``folder``, for agents that give the planted reports."""
+    batch = batch_of(seed, number, kinds, pdf=pdf)
+    wanted = [{"attribute": batch.attribute}, {"attribute": "invoice total"}]
+    tasks = tasks_of(batch, seed, wanted=wanted, readers=READERS, sources=SOURCES, more=("rounds: 0", "spot_checks: 0"))
+    write_files(folder, {**batch.files, "panel.yaml": panel_of(batch).encode(), "swarm.yaml": tasks.encode()})
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files into a folder, which is made if need be."""
+    for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
 
@@ -108,7 +121,7 @@ def panel_of(batch: Batch) -> str:
     for side, party in PARTIES.items():
         lines += [f"  {party}:", '    use: \'scripted:{"none": "The sources do not tell."}\'', "    rules:"]
         for item, before in batch.items:
-            when = rf"Wanted, about {re.escape(item.facts.order)} and nothing else"
+            when = rf"Report of {re.escape(item.facts.order)}:"
             claims = [_reply(batch, item, before, claim) for claim in item.claims if str(claim["id"])[0] == side]
             if claims:
                 lines.append(f"      - {_json({'when': when, 'say': _json({'claims': claims})})}")
@@ -126,40 +139,46 @@ def _reply(batch: Batch, item: Item, before: int, claim: Mapping[str, Any]) -> d
     return {**found, "note": claim["text"], "evidence": [batch.evidence(item, before, one) for one in cited]}
 
 
-def tasks_of(batch: Batch, seed: int, attribute: str) -> str:
-    """The tasks file."""
-    layout = batch.layout
+def tasks_of(
+    batch: Batch,
+    seed: int,
+    *,
+    wanted: Sequence[Mapping[str, str]],
+    readers: Mapping[str, Sequence[str]],
+    sources: Mapping[str, Sequence[Mapping[str, str]]],
+    more: Sequence[str],
+) -> str:
+    """The tasks file.
+
+    Args:
+        batch: the batch.
+        seed: of the run.
+        wanted: what is wanted of each order.
+        readers: by side, the agents of the panel.
+        sources: by side, the files that it works from.
+        more: further lines.
+    """
     roles = {"value": "quantity", "subject": "order", "key": "key", "time": "time"}
-    table = {key: layout.name(role) for key, role in roles.items()} | {"attribute": attribute}
-    wanted = (attribute, "invoice total")
+    table = {key: batch.layout.name(role) for key, role in roles.items()} | {"attribute": batch.attribute}
     lines = [f"swarm: {_json(f'deliveries-{seed}')}", "items: {file: orders.csv, column: order}", "panel: panel.yaml"]
-    lines += ["wanted:", *(f"  - {_json({'attribute': one, 'subject': 'order {item}'})}" for one in wanted)]
-    lines.append("parties:")
+    lines += ["wanted:", *(f"  - {_json({**one, 'subject': 'order {item}'})}" for one in wanted), "parties:"]
     for side, party in PARTIES.items():
-        sources = [one | ({"table": table} if one["kind"] == "log" else {}) for one in SOURCES[side]]
-        sources = [
-            one for one in sources if "tickets" not in str(one) or any(n.startswith("tickets") for n in batch.files)
-        ]
-        lines += [f"  {party}:", f"    agents: {_json(READERS[side])}", "    sources:"]
-        lines += [f"      - {_json(one)}" for one in sources]
+        lines += [f"  {party}:", f"    agents: {_json(readers[side])}", "    sources:"]
+        for one in sources[side]:
+            folder = one.get("files", "").partition("/")[0]
+            if not folder or any(name.startswith(f"{folder}/") for name in batch.files):
+                lines.append(f"      - {_json({**one, 'table': table} if one['kind'] == 'log' else one)}")
     units = [_size(number, item) for number, (item, _) in enumerate(batch.items, 2) if item.units]
     if units:
-        lines += [
-            "sources: {orders: {file: orders.csv, kind: order}}",
-            "units:",
-            *(f"  - {_json(one)}" for one in units),
-        ]
+        lines += ["sources: {orders: {file: orders.csv, kind: order}}", "units:", *_listed("  ", units)]
     rules = [rule for item, _ in batch.items for rule in _rules(item)]
     if rules:
-        lines += [
-            "precedence:",
-            "  id: receiving",
-            "  version: 1",
-            "  rules:",
-            *(f"    - {_json(one)}" for one in rules),
-        ]
-    lines += ["rounds: 0", "spot_checks: 0", f"seed: {seed}"]
-    return "\n".join(lines) + "\n"
+        lines += ["precedence:", "  id: receiving", "  version: 1", "  rules:", *_listed("    ", rules)]
+    return "\n".join([*lines, *more, f"seed: {seed}"]) + "\n"
+
+
+def _listed(indent: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [f"{indent}- {_json(row)}" for row in rows]
 
 
 def _size(row: int, item: Item) -> dict[str, Any]:
