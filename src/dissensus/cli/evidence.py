@@ -36,8 +36,8 @@ def check(*, files: tuple[Path, ...], sources: tuple[Path, ...], no_live: bool, 
     """Reopen all evidence in FILE and print one result per line.
 
     FILE holds JSON lines: a claim with its `evidence`, or one item of evidence, on each; or it is one debate of the
-    NYU experiments. An item has a `digest` (SHA-256 of the captured bytes), a `quote`, and `selectors` that say where
-    it stands:
+    NYU experiments, or questions of RAMDocs. An item has a `digest` (SHA-256 of the captured bytes), a `quote`, and
+    `selectors` that say where it stands:
 
     \b
     {"type": "text", "start": 0, "end": 10}     code points, from 0, end exclusive

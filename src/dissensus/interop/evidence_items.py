@@ -1,4 +1,4 @@
-"""Files that hold claims with evidence, or evidence: ours as JSON lines or one JSON document, and debates."""
+"""Files that hold claims with evidence, or evidence: ours as JSON lines or one document, debates, questions."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from dissensus.decide.dispute.sources import Source
 from dissensus.errors import LogError
 from dissensus.interop.evidence_files import read_bytes
 from dissensus.interop.nyu_debates import TypedQuote, debate_from, looks_like_debate
+from dissensus.interop.ramdocs import looks_like_question, question_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +62,24 @@ def read_items(path: Path) -> ItemFile:
     whole = _document(text)
     if looks_like_debate(whole):
         debate = debate_from(whole, path.stem)
-        items = tuple(Item(0, claim, claim.evidence) for claim in debate.claims)
-        return ItemFile(path, items, (debate.source,), debate.typed, debate=True)
+        speeches = tuple(Item(0, claim, claim.evidence) for claim in debate.claims)
+        return ItemFile(path, speeches, (debate.source,), debate.typed, debate=True)
     if isinstance(whole, list):
         return ItemFile(path, tuple(_item(each, Line(str(path), 1), n) for n, each in enumerate(whole, 1)))
     if isinstance(whole, dict) and isinstance(whole.get("claims"), list) and "digest" not in whole:
         return ItemFile(path, tuple(_item(each, Line(str(path), 1), n) for n, each in enumerate(whole["claims"], 1)))
-    if whole is not None:
+    if whole is not None and not looks_like_question(whole):
         return ItemFile(path, (_item(whole, Line(str(path), 1), 1),))
-    return ItemFile(path, tuple(_lines(text, str(path))))
+    items: list[Item] = []
+    sources: list[Source] = []
+    for number, data in _lines(text, str(path)):
+        if looks_like_question(data):
+            question = question_from(data, path.name, number)
+            items += [Item(number, claim, claim.evidence) for claim in question.claims()]
+            sources += [document.source for document in question.documents]
+        else:
+            items.append(_item(data, Line(str(path), number), number))
+    return ItemFile(path, tuple(items), tuple(sources))
 
 
 _NEXT = "Give JSON lines: a claim with its evidence, or one item of evidence, on each."
@@ -83,16 +93,16 @@ def _document(text: str) -> Any:
         return None
 
 
-def _lines(text: str, path: str) -> Iterator[Item]:
+def _lines(text: str, path: str) -> Iterator[tuple[int, Any]]:
+    """The JSON documents in the lines of a file, with their numbers."""
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        at = Line(path, number)
         try:
             data = exact_json(line)
         except ValueError as error:
-            raise at.wrong((), f"This is no JSON: {error}.", next_step=_NEXT) from None
-        yield _item(data, at, number)
+            raise Line(path, number).wrong((), f"This is no JSON: {error}.", next_step=_NEXT) from None
+        yield number, data
 
 
 def _item(data: Any, at: Line, number: int) -> Item:
