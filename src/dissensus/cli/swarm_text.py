@@ -23,7 +23,7 @@ MOST_LISTED: Final = 25
 SAID: Final = {
     "settled": "settled by a rule with its lines, or by a person",
     "consistent": "at least two parties say the same; that verifies nothing",
-    "unchallenged": "only one party is left, or all rest on one source: nobody has agreed",
+    "unchallenged": "one party is left, or they rest on one source or speak of two times: nobody has agreed",
     "no report": "nobody has reported anything",
     "incomplete": "a report went back to its author; nothing is decided",
     "disputed": "more than one report stands; only a person can tell",
@@ -131,7 +131,7 @@ def _spot_checks(found: SwarmResult, summary: Summary) -> Iterator[str]:
     verifier = found.swarm.verifier
     who = f"the verifier is {clean(verifier)}" if verifier else "no verifier"
     looked = sum(summary.spots.values())
-    yield f"Spot checks: {summary.drawn:,} items drawn among those that agree, {looked:,} looked at; {who}"
+    yield f"Spot checks: {_count(summary.drawn, 'item')} drawn among those that agree, {looked:,} looked at; {who}"
     for spot, count in summary.spots.items():
         yield f"  {count:>6,}  {_SPOTS[spot]}"
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -37,6 +37,8 @@ from dissensus.decide.dispute.values import Value
 
 Stand = Literal["standing", "incomplete", "fallen"]
 _FIRST = "R0"
+_KEPT = 8
+"""Sources that stay open: cases of one batch cite the same tables, and opening one reads all of it."""
 
 
 @dataclass(slots=True)
@@ -292,6 +294,7 @@ class Docket:
         return found
 
 
+@lru_cache(maxsize=_KEPT)
 def source_of(pinned: Pinned) -> Source:
     """The source in pinned bytes. What is no base64 is no bytes, which shows when the digest is looked at."""
     if pinned.text is not None:
@@ -311,10 +314,7 @@ def captured(evidence: Evidence) -> tuple[bool, str]:
 
 def content_of(source: Source | None, digest: str) -> str:
     """What copies of one text share; of what is no text, the digest."""
-    if source is None or source.text is None or source.digest != digest:
-        return digest
-    text = normal(source.text).strip()
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else digest
+    return digest if source is None or source.digest != digest else source.content
 
 
 def _said_and_cited(claim: Claim, by_id: Mapping[str, Claim], opened: Mapping[str, list[Item]]) -> list[Any]:

@@ -26,7 +26,7 @@ from dissensus.decide.dispute.evidence import (
     TextSelector,
     TokenSelector,
 )
-from dissensus.decide.dispute.normalise import Normal, normalised
+from dissensus.decide.dispute.normalise import Normal, normal, normalised
 
 DIVIDER: Final = "\uffff"
 """Stands between texts that are searched at once. It is no character, so that no quote reaches over it."""
@@ -98,6 +98,12 @@ class Source:
             return self.data.decode(charset[1] if charset else "utf-8")
         except (UnicodeError, LookupError, ValueError):
             return None
+
+    @cached_property
+    def content(self) -> str:
+        """What copies of one text share: SHA-256 of the text after N; of what is no text, the digest."""
+        text = normal(self.text or "").strip()
+        return sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else self.digest
 
     @cached_property
     def lines(self) -> list[tuple[int, int]]:
