@@ -46,7 +46,8 @@ def ask_authors(docket: Docket, seats: Sequence[Seat], number: int) -> Generator
             seat = by_name.get(by_id[name].by)
             if seat is not None and not by_id[name].children:
                 found = yield from _ask(docket, one, by_id[name], seat, f"returned/{number}/{name}")
-                brought[name] = [item for item in found if item not in by_id[name].evidence]
+                had = {(item.digest, item.selectors, item.quote) for item in by_id[name].evidence}
+                brought[name] = [item for item in found if (item.digest, item.selectors, item.quote) not in had]
     claims = tuple(replace(claim, evidence=(*claim.evidence, *brought.get(claim.id, ()))) for claim in case.claims)
     return replace(case, claims=claims)
 
@@ -103,5 +104,5 @@ def _read(docket: Docket, text: str, mine: Sequence[str] | None) -> list[Evidenc
         digest = next((d for d, p in own.items() if source in (p.name, d, d[:12]) and source), None)
         if digest is not None:
             pinned = docket.case.sources[digest]
-            items.append(Evidence(digest, (QuoteSelector(quote),), quote, media=pinned.media))
+            items.append(Evidence(digest, (QuoteSelector(quote),), quote, media=pinned.media, title=pinned.name))
     return items
