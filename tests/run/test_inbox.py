@@ -348,6 +348,20 @@ def test_one_answer_serves_all_questions_that_are_the_same(tmp_path: Path) -> No
     assert hand_on(question_in(tmp_path / "a.db")) == ()
 
 
+def test_names_and_titles_are_other_words_for_the_same_question(tmp_path: Path) -> None:
+    """Claims and evidence are in the key; how a case, a report or its author is called makes no other question."""
+    sides = delivery(tmp_path)
+    renamed = tuple(replace(side, title="Renamed", text="Perhaps.", facts=(("reported by", "zoe"),)) for side in sides)
+    first = ask(tmp_path / "a.db", Asked(exhibits=sides, dedupe_key="k"))
+    other = Asked(
+        "Case 2: which?", tuple(replace(one, text=f"{one.text}!") for one in OPTIONS), renamed, dedupe_key="k"
+    )
+    second = ask(tmp_path / "b.db", other)
+    ask(tmp_path / "c.db", Asked(options=OPTIONS[:1], exhibits=sides, dedupe_key="k"))
+    taken = hand_in(first, given(first, "B"), look=looker())
+    assert [(one.question.id, one.answer and one.answer.accepted) for one in taken.copies] == [(second.id, True)]
+
+
 def test_a_copy_is_refused_where_the_answerer_may_not_answer(tmp_path: Path) -> None:
     first = ask(tmp_path / "a.db", Asked(dedupe_key="k"))
     ask(tmp_path / "b.db", Asked(dedupe_key="k", asked_to=("lee",)))

@@ -164,19 +164,16 @@ class Question:
         return shown_digest(self.text, self.options, self.exhibits)
 
     def same_as(self, other: Question) -> bool:
-        """Whether one answer serves both: they have the same key for that, and show and offer the same."""
-        return (
-            bool(self.dedupe_key)
-            and self.dedupe_key == other.dedupe_key
-            and self.text == other.text
-            and [(one.id, one.text, one.scopes) for one in self.options]
-            == [(one.id, one.text, one.scopes) for one in other.options]
-            and _shows(self) == _shows(other)
-        )
+        """Whether one answer serves both: the key for that, the choices and what stands in the evidence are the same.
+
+        Titles, names of reports and of who made them are other words for the same thing.
+        """
+        return bool(self.dedupe_key) and self.dedupe_key == other.dedupe_key and _shows(self) == _shows(other)
 
 
 def _shows(question: Question) -> list[Any]:
-    return [(side.id, side.facts, sorted(map(fingerprint, side.cited))) for side in question.exhibits]
+    choices = [(one.id, one.scopes) for one in question.options]
+    return [choices, [(side.id, sorted(map(fingerprint, side.cited))) for side in question.exhibits]]
 
 
 class _Asked(msgspec.Struct, frozen=True):
