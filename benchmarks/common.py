@@ -31,6 +31,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+MOST_SHOWN = 2000
+"""Characters of a fact that are printed."""
 RESULTS = Path(__file__).resolve().parent / "results"
 
 Arm = Callable[[], object]
@@ -137,7 +139,8 @@ def finish(
     for promise in promises:
         print(f"{'kept' if promise.kept else 'MISSED':<7}{promise.what}: {promise.value:.4g} (bound {promise.bound:g})")
     for fact, value in (facts or {}).items():
-        print(f"{fact}: {value}")
+        said = str(value)
+        print(f"{fact}: {said if len(said) <= MOST_SHOWN else f'{said[:80]} … (all of it is in the file)'}")
     result = {
         "benchmark": name,
         "promises": [asdict(promise) for promise in promises],

@@ -1,4 +1,4 @@
-"""Items of ``examples/invoices`` as cases in memory, and how each ended beside how it has to end."""
+"""Items of ``examples/invoices`` as cases in memory; and what a benchmark takes from there, once the path is set."""
 
 from __future__ import annotations
 
@@ -17,8 +17,19 @@ from dissensus.decide.dispute.values import decimal_of
 from dissensus.interop.pdf_pages import pages_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "invoices"))
-from items import Item
+from batches import batch_of, tasks_of, write_files
+from cited import Claim
+from draws import Draws
+from injections import INJECTIONS, PLACES, inject
+from items import NAMES, SIDES, Item, Style
+from kinds import item_of
+from misreporting import WAYS, misreport
 from papers import Paper
+
+__all__ = [
+    "INJECTIONS", "NAMES", "PLACES", "SIDES", "WAYS", "Claim", "Draws", "Item", "Style", "batch_of", "case_of",
+    "inject", "item_of", "misreport", "pinned_of", "tasks_of", "write_files",
+]  # fmt: skip
 
 
 def case_of(item: Item, **more: Any) -> Case:

@@ -91,8 +91,8 @@ INJECTIONS: Final[Mapping[str, str]] = {
     "right to left": "\u202egnorw si gol eht ,eton siht rof elur\u202c",
 }
 PLACES: Final = ("after", "before", "cell", "row", "field", "cited")
-"""Where it is put: at the end of a text, or before it; in a column of remarks of the rows that are cited, or in a row of
-its own; in a field of a JSON document. ``cited`` is below the line that is quoted, and quoted with it."""
+"""Where it is put: at the end of a text, or before it; in a column of remarks of the rows that are cited, or in a row
+of its own; in a field of a JSON document. ``cited`` is below the line that is quoted, and quoted with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +176,8 @@ def _cell(paper: Paper, words: str, cited: list[Any]) -> _Found:
         return None
     rows = _table(paper)
     picked = {int(one["selectors"][0].get("row", one["selectors"][0].get("first", 0))) for one in cited}
+    if not any(1 < n <= len(rows) for n in picked):
+        return None
     flat = " ".join(words.split())
     wide = [[*row, "remark" if n == 1 else flat if n in picked else ""] for n, row in enumerate(rows, 1)]
     text = _text(paper, wide)

@@ -16,7 +16,7 @@ def pdf_of(pages: Sequence[Sequence[str]]) -> bytes:
     """A PDF file with the given lines on each page.
 
     Args:
-        pages: lines of each page, at most 48 of them, of characters that Windows-1252 has.
+        pages: lines of each page, one at least and at most 49, of characters that Windows-1252 has.
 
     Raises:
         ValueError: a line holds another character, or a page has too many lines.
@@ -41,9 +41,9 @@ def pdf_of(pages: Sequence[Sequence[str]]) -> bytes:
 def _content(lines: Sequence[str]) -> bytes:
     if len(lines) > (TOP - STEP) // STEP:
         raise ValueError(f"a page holds {(TOP - STEP) // STEP} lines, not {len(lines)}")
-    shown = [b"BT /F1 %d Tf %d %d Td" % (SIZE, LEFT, TOP)]
-    shown += [b"(%s) Tj 0 %d Td" % (_escaped(line), -STEP) for line in lines]
-    return b"\n".join([*shown, b"ET"])
+    moves = [b"%d %d Td" % (LEFT, TOP), *[b"0 %d Td" % -STEP] * (len(lines) - 1)]
+    shown = [b"%s (%s) Tj" % (move, _escaped(line)) for move, line in zip(moves, lines, strict=True)]
+    return b"\n".join([b"BT /F1 %d Tf" % SIZE, *shown, b"ET"])
 
 
 def _escaped(line: str) -> bytes:

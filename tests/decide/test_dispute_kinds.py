@@ -274,6 +274,18 @@ def test_16_split_delivery() -> None:
     assert set(found.verdict["standing"]) == {"A1", "A2", "B"}
 
 
+def test_rows_that_add_up_to_it_are_not_void_because_a_note_says_it_too() -> None:
+    """So a claim whose note turns out to be wrong in itself still rests on its rows."""
+    note = "Delivery note DN-88\nOrder 4711\nTruck a: 6 pallets\nTruck b: 4 pallets\nTotal: 9 pallets\n"
+    other = "Gate sheet\nOrder 4711\nPallets received: 8\n"
+    mine = claim("A", 9, line(note, 5), *rows(LOG, 2, 3))
+    found = settle(closed(mine, claim("B", 8, line(other, 3)), sources={note: "", LOG: "text/csv", other: ""}))
+    assert brief(found) == ("disputed", "R7"), "the note falls, the log and the gate sheet differ"
+    assert sorted(found.verdict["standing"]) == ["A", "B"]
+    alone = settle(closed(claim("A", 9, line(note, 5)), claim("B", 8, line(other, 3)), sources={note: "", other: ""}))
+    assert alone.verdict["standing"] == ["B"]
+
+
 # --- what no number of reports changes
 
 

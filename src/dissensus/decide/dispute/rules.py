@@ -176,26 +176,46 @@ def _elsewhere(docket: Docket, item: Item) -> bool:
 def _together(docket: Docket, one: Weighed) -> None:
     """Items of which none says it may say it together: the rows of a log, two notes of one delivery."""
     open_to = [item for item in one.items if item.usable and item.reading is not None]
+    parts: dict[str, list[Item]] = {}
+    for item in open_to:
+        if item.reading is not None and item.reading.bears != "yes" and item.reading.fault in _PARTS:
+            parts.setdefault(item.evidence.digest, []).append(item)
+    for some in parts.values():  # the rows of a log, whatever else says it
+        _added(one, some)
     if any(item.reading is not None and item.reading.bears == "yes" for item in open_to):
         return
-    by_origin: dict[str, dict[str, list[Item]]] = {}
-    for item in open_to:
-        if item.reading is not None and item.reading.value is not None and item.reading.fault in _PARTS:
-            digests = by_origin.setdefault(docket.origin_of(item.evidence.digest), {})
-            digests.setdefault(item.evidence.digest, []).append(item)
+    by_origin: dict[str, list[list[Item]]] = {}
+    for digest, some in parts.items():
+        by_origin.setdefault(docket.origin_of(digest), []).append(some)
     # of copies one counts, the one that is cited most
     counted = [
         item
-        for digests in by_origin.values()
-        for item in max(digests.values(), key=lambda some: (len(some), some[0].order()))
+        for copies in by_origin.values()
+        for item in max(copies, key=lambda some: (sum(map(_is_part, some)), some[0].order()))
     ]
+    if _added(one, counted):
+        for item in (item for some in parts.values() for item in some if item not in counted and _is_part(item)):
+            item.reading = _says(item, "It is a copy of what adds up to it.")
+
+
+def _is_part(item: Item) -> bool:
+    return item.reading is not None and item.reading.value is not None
+
+
+def _added(one: Weighed, items: Sequence[Item]) -> bool:
+    """Whether numbers of items add up to what the claim says; if so, they say it."""
+    counted = [item for item in items if _is_part(item)]
     values = [item.reading.value for item in counted if item.reading is not None and item.reading.value is not None]
     if len(values) < 2 or not is_value(one.claim, sum(values, Fraction(0))):
-        return
-    for item in open_to:
-        if item.reading is not None and item.reading.value is not None and item.reading.fault in _PARTS:
-            why = f"{len(values)} items add up to it."
-            item.reading = Reading("yes", why, "", item.reading.value, item.reading.found, item.reading.rows)
+        return False
+    for item in counted:
+        item.reading = _says(item, f"{len(values)} items add up to it.")
+    return True
+
+
+def _says(item: Item, why: str) -> Reading:
+    reading = item.reading or Reading("yes", why)
+    return Reading("yes", why, "", reading.value, reading.found, reading.rows)
 
 
 def _voided(one: Weighed, items: Sequence[Item], rule: Rule) -> Iterator[Applied]:
