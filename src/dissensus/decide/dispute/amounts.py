@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from dissensus.answers.numerals import numeral_at
@@ -53,6 +54,7 @@ _GROUPED: Final = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 _OPERATOR: Final = re.compile(r"[×*·=÷]|(?<=[\s\d])[xX/](?=[\s\d])|(?<=\s)[-+](?=\s)")
 _NUMBER_SIGN: Final = re.compile(r"\bno\.(?=\s*[:#]?\s*\d)")
 _BOLD: Final = re.compile(r"(?<![^\s|(>])(\*\*)(?=\S)([^*\n]+)(\*\*)(?!\w)|^(\s*\*)(?=\s)")
+_SHORT: Final = 200
 _SIGNS: Final = {"€": "eur", "$": "usd", "£": "gbp", "¥": "jpy"}
 
 
@@ -104,6 +106,15 @@ def stem(word: str) -> str:
 
 def words_of(text: str) -> frozenset[str]:
     """The words of a text, letters only, each as :func:`stem` has it."""
+    return _few_words(text) if len(text) < _SHORT else _words(text)
+
+
+@lru_cache(maxsize=4096)
+def _few_words(text: str) -> frozenset[str]:
+    return _words(text)
+
+
+def _words(text: str) -> frozenset[str]:
     return frozenset(stem(word) for word in _WORD.findall(normal(text).replace("_", " ")))
 
 

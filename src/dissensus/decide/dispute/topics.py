@@ -24,6 +24,7 @@ _FAMILIES: Final[Mapping[str, frozenset[str]]] = {
     "back": frozenset(["returned", "refused", "rejected"]),
 }
 """Words that tell what of a thing is counted. Two different ones are two properties."""
+_STEMS: Final = {name: frozenset(map(stem, family)) for name, family in _FAMILIES.items()}
 _CLOSE: Final = frozenset(["arrived", "sent"])
 """What was sent and what arrived is told apart by nobody for sure: between these nothing is said."""
 _TIMES: Final = frozenset(["time", "date", "day", "at", "when", "timestamp", "booked", "moment", "datum", "zeit"])
@@ -43,7 +44,7 @@ def same_property(claim: Claim, words: frozenset[str]) -> Told:
 
 def families(words: frozenset[str]) -> frozenset[str]:
     """Which properties words name: ``arrived`` for "received", ``planned`` for "ordered"."""
-    return frozenset(name for name, family in _FAMILIES.items() if words & {stem(word) for word in family})
+    return frozenset(name for name, family in _STEMS.items() if words & family)
 
 
 def in_period(claim: Claim, row: Row) -> Told:
