@@ -471,7 +471,7 @@ def test_an_agent_that_takes_schemas_is_held_to_one() -> None:
         if key.startswith("round/"):
             return json.dumps({"reason": "so", "answer": "10 pallets" if "a/" in key else "9 pallets"})
         said = {"why": "x", "source": label_of(prompt, "Pallets received: 10"), "quote": "Pallets received: 10"}
-        return json.dumps({**said, "verdict": str(answers(prompt).index("10 pallets") + 1), "answer": "10"})
+        return json.dumps({**said, "verdict": "10 pallets"})
 
     found = check(agent, seat=able)
     assert found.verdict is not None

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dissensus.decide.self_check_answers import Asking
+from dissensus.decide.self_check_answers import Asking, Held
 from dissensus.decide.self_check_documents import Shown, laid_out
 from dissensus.decide.self_check_settings import Document
 from dissensus.decide.self_check_verdict import Said, read_verdict
@@ -26,21 +26,20 @@ ORDERS: Final = ("AB", "BA")
 _MOST_SHOWN: Final = 600
 _FORM: Final = """\
 Reply in these lines and nothing else:
-Verdict: 1, 2, or cannot tell
-Answer: the right answer alone
+Verdict: the right answer, or: cannot tell
 Source: the label of the document, such as d1
 Quote: the words in it that settle it
 Why: one short sentence"""
 _JSON: Final = (
     'Reply with JSON: {"why": "one short sentence", "source": "the label of the document, such as d1", "quote":'
-    ' "the words in it that settle it", "verdict": "1, 2, or cannot tell", "answer": "the right answer alone"}'
+    ' "the words in it that settle it", "verdict": "the right answer, or: cannot tell"}'
 )
 
 
 def prompt_of(asking: Asking, pair: Pair, order: str, shown: Shown) -> str:
     """What the agent reads."""
     answers = [
-        f"Answer {number}: {json.dumps(one.answered.written[:_MOST_SHOWN], ensure_ascii=False)}"
+        f"Answer {number}: {json.dumps(_short(one), ensure_ascii=False)}"
         for number, one in enumerate(pair.shown(order), 1)
     ]
     return "\n".join([
@@ -52,14 +51,17 @@ def prompt_of(asking: Asking, pair: Pair, order: str, shown: Shown) -> str:
     ])  # fmt: skip
 
 
-def schema_of(labels: Sequence[str]) -> Mapping[str, object]:
+def _short(one: Held) -> str:
+    return one.answered.written[:_MOST_SHOWN]
+
+
+def schema_of(labels: Sequence[str], answers: Sequence[str]) -> Mapping[str, object]:
     """What a reply is held to, where the agent can be: the reason and the quote before the verdict."""
     properties = {
         "why": {"type": "string", "maxLength": 300},
         "source": {"enum": [*labels, "none"]},
         "quote": {"type": "string", "maxLength": 600},
-        "verdict": {"enum": ["1", "2", "another", "cannot tell"]},
-        "answer": {"type": "string", "maxLength": 200},
+        "verdict": {"enum": list(dict.fromkeys([*answers, "another answer", "cannot tell"]))},
     }
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
@@ -77,7 +79,8 @@ def look(
         scope: the part of the self-check that this look belongs to: the name of its threads and fences.
     """
     shown = laid_out(documents, scope, asking.seed)
-    schema = schema_of(list(shown.documents)) if asking.by_schema else None
+    answers = [_short(one) for one in pair.shown(order)]
+    schema = schema_of(list(shown.documents), answers) if asking.by_schema else None
     prompt, thread = prompt_of(asking, pair, order, shown), f"{scope}/{order}"
     outcome: Outcome = yield from consult(
         asking.seat, prompt, thread=thread, schema=schema, temperature=0.0, key=f"{order}/ask"

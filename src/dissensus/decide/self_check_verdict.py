@@ -192,15 +192,19 @@ def _label_in(named: str, names: Mapping[str, str]) -> str:
 def _choice(verdict: str, answer: str, asking: Asking, first: Held, second: Held) -> tuple[Choice, str]:
     """Which answer a reply in fields takes, and why that cannot be told."""
     place = _POSITION.fullmatch(folded(verdict).removeprefix("the ")) if verdict else None
+    word = _same_words(verdict, first, second)
+    if place is not None and word and word != ("first" if place[1] else "second"):
+        return "", f"ambiguous: “{folded(verdict)}” may be an answer, or its number"
+    if word:
+        return _beside(word, answer, asking, first, second)
     if place is not None:
-        choice: Choice = "first" if place[1] else "second"
-        return _beside(choice, answer, asking, first, second)
+        return _beside("first" if place[1] else "second", answer, asking, first, second)
     open_ = _OPEN.search(verdict) or _SILENT.search(verdict)
     if verdict and (is_abstention(verdict) or (open_ and not _one_of(verdict, asking, first, second))):
         own = answer and not is_nothing(answer) and not is_abstention(answer)
         third = own and folded(verdict) in ("neither", "none") and _is_third(answer, asking, first, second)
         return ("third" if third else "neither"), ""
-    if _BOTH.match(folded(verdict)):
+    if _BOTH.match(folded(verdict)) or folded(verdict) in ("another", "another answer", "other"):
         return "third", ""
     text = verdict or answer
     if not text or is_nothing(text):
@@ -210,6 +214,13 @@ def _choice(verdict: str, answer: str, asking: Asking, first: Held, second: Held
     if one := _one_of(text, asking, first, second) or _held_in(text, first, second):
         return one, ""
     return ("third", "") if given(asking, text, "").read is not None else ("", "its verdict cannot be read")
+
+
+def _same_words(verdict: str, first: Held, second: Held) -> Choice:
+    """The answer that a verdict repeats as it was shown."""
+    said = folded(verdict)
+    fits = [said == folded(one.answered.written) for one in (first, second)]
+    return "" if not said or fits[0] == fits[1] else "first" if fits[0] else "second"
 
 
 def _beside(choice: Choice, answer: str, asking: Asking, first: Held, second: Held) -> tuple[Choice, str]:
