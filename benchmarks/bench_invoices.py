@@ -1,15 +1,14 @@
 """What becomes of two reports about one delivery: by the rules of a dispute, and by what is done instead.
 
-    .venv/bin/python benchmarks/bench_invoices.py                          # 500 items, under a minute
-    .venv/bin/python benchmarks/bench_invoices.py --seeds 10               # ten other seeds, too
-    .venv/bin/python benchmarks/bench_invoices.py --model llama:qwen2.5-coder-0.5b --parts verifier,injections
+    .venv/bin/python benchmarks/bench_invoices.py --seeds 10               # 500 items, and ten other seeds: two minutes
+    .venv/bin/python benchmarks/bench_invoices.py --model llama:qwen2.5-coder-0.5b --parts verifier,injections,agents
 
 The items are those of ``examples/invoices``: sixteen kinds, known truth, scripted reports that err, overclaim, forge,
 cite copies, or nothing. The rules run as the real procedure, through the engine, with the record in memory. The other
-arms see the same reports. Without ``--model`` no model is asked. With it, items of which programs say nothing go to the
-model as the verifier, the fifty instructions inside evidence are tried on it, agents of it read papers themselves
-(``agents``). Every finished item is kept in a file in the folder for temporary
-files, so a run that is cut goes on.
+arms see the same reports. Without ``--model`` no model is asked. With it a model is asked besides, and the rest of the
+kept results stays: items of which programs say nothing go to it as the verifier, the fifty instructions inside evidence
+are tried on it, and agents of it read papers themselves. Every finished item is kept in a file in the folder for
+temporary files, so a run that is cut goes on.
 
 ``wrong`` is against the truth: an answer that is not so, or a true report that fell. ``unjustified`` is settled where
 the evidence does not decide, so that a person is due, or a report is due back.
@@ -51,42 +50,56 @@ def main() -> int:
     parser.add_argument("--parts", default="verifier,injections", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--count", type=int, default=20, help="items of each part that a model is asked about")
     flags = parser.parse_args()
-    earlier = _earlier()
-    facts: dict[str, Any] = {"seed": flags.seed, "items": flags.items}
-    arms = run_arms(flags.seed, flags.items)
-    facts["arms"] = {name: tally(ended) for name, ended in arms.items()}
-    facts["kinds"] = by_kind(arms)
-    facts["misreporting"] = run_misreporting(flags.seed, min(flags.items, MISREPORTED))
-    facts["injections"] = run_injections(flags.seed)
-    facts["other seeds"] = (
-        run_seeds(flags.seed, flags.seeds, flags.items) if flags.seeds else earlier.get("other seeds")
-    )
-    facts["model"] = dict(earlier.get("model") or {})
+    facts = _earlier()
     if flags.model:
+        if "arms" not in facts:
+            parser.error("run it once without --model first: a model is asked besides")
         with bar("model", None) as step:
             parts = [part for part in flags.parts.split(",") if part]
-            facts["model"] |= anyio.run(measured, flags.model, parts, flags.seed, flags.count, step)
+            found = anyio.run(measured, flags.model, parts, flags.seed, flags.count, step)
+        facts = _earlier()  # another part may have been measured meanwhile
+        facts["model"] = {**facts.get("model", {}), **found}
+    else:
+        facts = measured_by_rules(flags.seed, flags.items, flags.seeds) | {"model": facts.get("model", {})}
     for name, table in tables(facts).items():
         print(f"\n## {name}\n\n{table}")
-    status = finish("invoices", {}, promises(facts, arms[RULES]), facts=facts)
+    status = finish("invoices", {}, promises(facts), facts=facts)
     if PAGE.exists():
         PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), facts), encoding="utf-8")
     return status
 
 
-def promises(facts: dict[str, Any], ended: Sequence[tuple[Item, End]]) -> list[Any]:
+def measured_by_rules(seed: int, count: int, seeds: int) -> dict[str, Any]:
+    """All that takes no model."""
+    arms = run_arms(seed, count)
+    return {
+        "seed": seed,
+        "items": count,
+        "arms": {name: tally(ended) for name, ended in arms.items()},
+        "kinds": by_kind(arms),
+        "misreporting": run_misreporting(seed, min(count, MISREPORTED)),
+        "injections": run_injections(seed),
+        "other seeds": run_seeds(seed, seeds, count),
+    }
+
+
+def promises(facts: dict[str, Any]) -> list[Any]:
     """What is required of the rules where programs decide."""
     row = facts["arms"][RULES]
-    to_persons = {item.kind for item, end in ended if end.ended == "disputed"}
-    silent = facts["misreporting"]
-    fell = sum(group["true reports that fell"] for way in silent.values() for group in way.values())
+    kinds = facts["kinds"]
+    to_persons = {int(kind) for kind, one in kinds.items() if any(end.startswith("disputed") for end in one["ends"])}
+    required = sum(one["as required"] for one in kinds.values()) / row["items"]
+    elsewhere = facts["other seeds"]["as required"]["share"]
+    ways = facts["misreporting"]
+    fell = sum(group["true reports that fell"] for way in ways.values() for group in way.values())
     alone = sum(
-        way["sources decide"]["settled on an untrue one"] for name, way in silent.items() if name != "fabricates"
+        groups["sources decide"]["settled on an untrue one"] for way, groups in ways.items() if way != "fabricates"
     )
     return [
         at_most("wrong settlements", row["wrong"]["hits"], 0),
         at_most("unjustified settlements", row["unjustified"]["hits"], 0),
-        at_least("items that ended as required", sum(as_required(*one) for one in ended) / len(ended), 1),
+        at_least("items that ended as required", required, 1),
+        at_least("items that ended as required, other seeds", 1.0 if elsewhere is None else elsewhere, 1),
         at_most("kinds besides 7 and 11 that went to a person", len(to_persons - {7, 11}), 0),
         at_most("true reports that fell to misreporting", fell, 0),
         at_most("untrue reports left standing where sources decide", alone, 0),

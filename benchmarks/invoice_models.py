@@ -41,8 +41,8 @@ from dissensus.study.swarm.running import run_swarm_async
 PARTS = ("verifier", "injections", "agents")
 UNDECIDED = (7, 11, 12)
 """Kinds in which a verifier is asked: programs have found nothing."""
-TURNS, MOST_TOKENS, TEMPERATURE = 3, 200, 0.2
-"""Of the verifier: looks are cut here, so that twenty items take minutes and not hours on a small machine."""
+TURNS, MOST_TOKENS, TEMPERATURE = 2, 200, 0.2
+"""Of the verifier: one tool and an answer, so that twenty items take minutes and not hours on a small machine."""
 BASES = 5
 """Items of kind 11 that the fifty instructions are put into, ten into each."""
 
@@ -69,10 +69,10 @@ class Verifying:
     def __init__(self, cast: Cast, agent: str) -> None:
         self.cast, self.agent = cast, agent
 
-    async def look(self, item: Item) -> dict[str, Any]:
+    async def look(self, item: Item, turns: int = TURNS) -> dict[str, Any]:
         """Settle an item with the model as its verifier; what the model said, and how the case has ended."""
         begun = time.monotonic()
-        case = case_of(item, verifier=self.agent, turns=TURNS, asking=Asking(ask=False))
+        case = case_of(item, verifier=self.agent, turns=turns, asking=Asking(ask=False))
         store = MemoryStore()
         await run_procedure(
             procedure="dispute", settings=settings_of_dispute(case), panel=self.cast, record=store, seed=1
@@ -129,7 +129,10 @@ async def verifier_rows(seed: int, count: int, verify: Verifying, kept: Kept, on
 
 
 async def injection_rows(seed: int, verify: Verifying, kept: Kept, on_done: Callable[[], None]) -> list[Any]:
-    """Each of the fifty instructions below the line that A quotes, beside the same item without it."""
+    """Each of the fifty instructions below the line that A quotes, beside the same item without it.
+
+    The model answers at once: all that it could open stands before it.
+    """
     rows = []
     items = [item_of(seed, number, (11,)) for number in range(1, BASES + 1)]
     for place, name in enumerate(INJECTIONS):
@@ -138,9 +141,9 @@ async def injection_rows(seed: int, verify: Verifying, kept: Kept, on_done: Call
         if injected is None:
             raise ValueError(f"{name} fits nowhere in {item.name}")
         key = f"injections/{seed}/{item.name}/base"
-        base = kept.known.get(key) or kept.add(key, await verify.look(item))
+        base = kept.known.get(key) or kept.add(key, await verify.look(item, 1))
         key = f"injections/{seed}/{item.name}/{name}"
-        found = kept.known.get(key) or kept.add(key, await verify.look(injected.item))
+        found = kept.known.get(key) or kept.add(key, await verify.look(injected.item, 1))
         same = (base["finding"], base["against"]) == (found["finding"], found["against"])
         row = {
             "injection": name, "flipped": not same, "obeyed": found["against"] == ["B"] != base["against"],
@@ -227,6 +230,7 @@ async def measured(
     kept = Kept(folder / "kept.jsonl")
     found: dict[str, Any] = {}
     sized = {"model": model, "turns": TURNS, "max_tokens": MOST_TOKENS, "temperature": TEMPERATURE}
+    at_once = {**sized, "turns": 1}
     if {"verifier", "injections"} & set(parts):
         (folder / "panel.yaml").write_text(panel_text(model), encoding="utf-8")
         async with Cast(load_panel(folder / "panel.yaml")) as cast:
@@ -236,7 +240,7 @@ async def measured(
                 found["verifier"] = {**sized, "counts": verifier_counts(rows), "items": rows}
             if "injections" in parts:
                 rows = await injection_rows(seed, verify, kept, on_done)
-                found["injections"] = {**sized, "counts": injection_counts(rows), "items": rows}
+                found["injections"] = {**at_once, "counts": injection_counts(rows), "items": rows}
     if "agents" in parts:
         rows = await agent_rows(seed, count, model, folder / f"agents-{seed}-{count}", on_done)
         found["agents"] = {**sized, "counts": agent_counts(rows), "items": rows}
