@@ -192,6 +192,7 @@ class Docket:
         first, second = sorted(n for n, each in enumerate(self.claims) if each.name in (one.name, other.name))
         self._heard[first, second] = said
         self.__dict__.pop("graph", None)
+        self.__dict__.pop("rivals", None)
 
     def by_word(self) -> list[str]:
         """The models by whose word claims that stand contradict each other."""
@@ -241,6 +242,15 @@ class Docket:
         edges = self.graph.contradictions if edges is None else edges
         return [(self.claims[edge.first], self.claims[edge.second]) for edge in edges]
 
+    @cached_property
+    def rivals(self) -> dict[str, frozenset[str]]:
+        """For each claim that contradicts others, their names."""
+        found: dict[str, set[str]] = {}
+        for one, other in self.pairs():
+            found.setdefault(one.name, set()).add(other.name)
+            found.setdefault(other.name, set()).add(one.name)
+        return {name: frozenset(names) for name, names in found.items()}
+
     def contest(self) -> list[tuple[Weighed, Weighed]]:
         """Pairs that contradict each other and both stand."""
         return [(one, other) for one, other in self.pairs() if one.stand == other.stand == "standing"]
@@ -288,7 +298,7 @@ class Docket:
             found.append(Weighed(claims[0], tuple(claim.id for claim in claims), items))
         for one in found:
             children = one.claim.children
-            one.parts = [part for part in found if set(part.ids) & set(children)]
+            one.parts = [part for part in found if set(part.ids) & set(children)] if children else []
             if one.claim.kind == "SEQ":
                 one.parts.sort(key=lambda part: min(children.index(name) for name in part.ids if name in children))
         return found

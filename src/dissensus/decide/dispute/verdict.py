@@ -21,6 +21,7 @@ from dissensus.decide.dispute.rules import RULES, Applied, citation
 PERSON: Final = "person"
 """The rule of what a person has settled."""
 _NAMES: Final[tuple[str, ...]] = RULES
+_NOBODY: Final = frozenset[str]()
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -113,7 +114,8 @@ def contested(docket: Docket) -> Verdict | None:
     left = [one for one in involved if one.stand == "standing"]
     fallen = [one for one in involved if one.stand == "fallen"]
     back = [one for one in involved if one.stand == "incomplete"]
-    against = [one for one in back if not left or any(_opposed(docket, one, other) for other in left)]
+    standing = {one.name for one in left}
+    against = [one for one in back if not left or docket.rivals.get(one.name, _NOBODY) & standing]
     if against:
         why = f"{against[0].name} is returned ({against[0].why}); that settles nothing for what it contradicts."
         return _verdict(docket, State.INCOMPLETE, "R0", why)
@@ -184,7 +186,8 @@ def r7(docket: Docket) -> Verdict:
 def positions(docket: Docket) -> tuple[Position, ...]:
     """What still stands, claims that contradict the same others together, under letters."""
     left = [one for one in _involved(docket) if one.stand == "standing"]
-    against = {one.name: frozenset(_names_against(docket, one, left)) for one in left}
+    standing = {one.name for one in left}
+    against = {one.name: docket.rivals.get(one.name, _NOBODY) & standing for one in left}
     groups: dict[frozenset[str], list[Weighed]] = {}
     for one in left:
         groups.setdefault(against[one.name], []).append(one)
@@ -264,18 +267,7 @@ def _last_rule(fallen: Sequence[Weighed]) -> str:
 
 def _involved(docket: Docket) -> list[Weighed]:
     """The claims that contradict another one; if none does, all."""
-    names = {one.name for pair in docket.pairs() for one in pair}
-    return [one for one in docket.claims if one.name in names] or docket.claims
-
-
-def _opposed(docket: Docket, one: Weighed, other: Weighed) -> bool:
-    return any({one.name, other.name} == {a.name, b.name} for a, b in docket.pairs())
-
-
-def _names_against(docket: Docket, one: Weighed, left: Sequence[Weighed]) -> Iterator[str]:
-    for other in left:
-        if other is not one and _opposed(docket, one, other):
-            yield other.name
+    return [one for one in docket.claims if one.name in docket.rivals] or docket.claims
 
 
 def _incomparable(docket: Docket) -> list[tuple[tuple[Weighed, Weighed], str]]:
