@@ -286,6 +286,7 @@ def test_documents_that_are_named_by_their_files_alone_are_refused(base: Path) -
 
 def test_a_file_that_cannot_be_written_is_told(base: Path) -> None:
     small(base)
+    assert "which is read" in fails(*AGAINST, "-o", "notes/out").message
     assert "cannot be written" in fails(*AGAINST, "--write", "nowhere/tasks.yaml").message
 
 

@@ -88,6 +88,7 @@ def reconcile(ctx: click.Context, /, *, folder_a: Path, folder_b: Path, **flags:
     from dissensus.cli.swarm import carried_out, show_result
 
     folder = flags["output"] or Path(f"{plan.names[0]}-{plan.names[1]}.swarm")
+    _outside(folder, (folder_a, folder_b))
     again = _again(ctx)
     whole = _swarm(plan, readers, folder, flags)
     found = carried_out(
@@ -98,6 +99,13 @@ def reconcile(ctx: click.Context, /, *, folder_a: Path, folder_b: Path, **flags:
         found, again=again, csv_file=flags["csv_file"], html_file=flags["html_file"], as_json=flags["as_json"],
         beside={"taken": plan_data(plan)},
     )  # fmt: skip
+
+
+def _outside(folder: Path, sides: Sequence[Path]) -> None:
+    """Refuse to write into what is read."""
+    for side in sides:
+        if folder.resolve().is_relative_to(side.resolve()):
+            raise UsageError(f"The records would lie in {side}, which is read.", next_step="Name a folder with -o.")
 
 
 @dataclass(frozen=True, slots=True)
