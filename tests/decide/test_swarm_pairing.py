@@ -178,6 +178,15 @@ def test_days_and_columns_of_a_table_are_found() -> None:
     assert list(found.times.values()) == ["booked_at"]
 
 
+def test_days_of_json_and_its_words_are_no_numbers() -> None:
+    found = side({"n.json": '{"order": 4711, "date": "2026-03-02", "pallets": "about 3", "lines": [1, 2]}'})
+    assert found.days is not None
+    assert found.days[0] == found.days[1]
+    assert found.days[0].isoformat() == "2026-03-02"
+    assert found.counted == ()
+    assert side({"t.csv": "order,pallets\n"}).called == {}
+
+
 def test_names_are_brought_to_one_form() -> None:
     assert [core(name) for name in ("Order No.", "order_id", "ORDERS", "no", "Purchase Order")] == [
         "order", "order", "order", "no", "purchase order",

@@ -131,6 +131,7 @@ DOUBTS = [
     ("Pallets received: 10 of 12", "several numbers"), ("The pallets came.", "no line that is called"),
     ("Received: 10\nDelivered: 9", "more than once"), ("Pallets received: 2 x 5", "several numbers"),
     ("Pallets received: 10 (2 broken)", "several numbers"), ("Pallets received: 10 (of 12)", "several numbers"),
+    ("Pallets received: ⅓", "no decimal"), ("Pallets received = 10", "cannot be read"),
     ("Ordered 12, received about 9", "no line that is called"), ("Received 9, delivered 8", "more than once"),
 ]  # fmt: skip
 
@@ -276,6 +277,7 @@ def test_a_copy_and_a_number_that_is_there_already_count_once(copy: str) -> None
         (note("DN-1", 6), note("DN-2", 4).replace("Pallets received", "Boxes received"), "in several units"),
         (note("DN-1", 6), note("DN-2", 4).replace("Pallets received: 4", "The rest came"), "beside others of its kind"),
         (note("DN-1", 6), note("DN-2", 4).replace("received: 4", "came, 4 of them"), "beside others of its kind"),
+        (note("DN-1", 6), note("DN-2", 4).replace("Pallets received: 4", "Received = 4"), "beside others of its kind"),
         (note("DN-1", 6), note("DN-2", 4).replace(": 4", ": about 4"), "more than can be read"),
         (note("DN-1", 6), LOG, "differ, and nothing tells"),
     ],
@@ -450,6 +452,20 @@ def test_json_that_leaves_a_doubt_says_nothing(document: Any, why: str) -> None:
     none(read(json.dumps(document)), why)
 
 
+def test_a_key_that_stands_twice_cannot_be_cited() -> None:
+    none(read('{"order": 4711, "received": 1, "received": 2}'), "cannot be cited (AMBIGUOUS)")
+
+
+def test_of_json_only_what_is_of_the_time_counts() -> None:
+    lines = [{"received": 6, "date": DAY}, {"received": 4, "date": "2026-03-09"}]
+    of = sources(json.dumps({"order": 4711, "lines": lines}))
+    early = Wanted(attribute="pallets received", subject="order {item}", as_of=DAY)
+    held(read_item("4711", (early,), of), of, 6)
+    assert held(read_item("4711", (PALLETS,), of), of, 10)["as_of"] == "2026-03-02/2026-03-10"
+    later = Wanted(attribute="pallets received", subject="order {item}", as_of="2027")
+    none(read_item("4711", (later,), of), "tells of another time")
+
+
 def test_two_json_notes_are_parts() -> None:
     one, other = ({"note": f"DN-{n}", "order": "4711", "received": n} for n in (1, 2))
     of = sources(json.dumps(one), json.dumps(other))
@@ -604,6 +620,7 @@ def test_what_is_no_text_and_what_is_not_there_says_nothing() -> None:
     none(read(binary), "no document that was read names it (x.bin)")
     none(read_item("4711", (PALLETS,), {}, ["0" * 64]), "names it (nothing)")
     none(read(pdf("", name="scan.pdf")), "(scan.pdf)")
+    none(read(*(f"Order 471{n}\n" for n in range(2, 7))), "names it (file-0, file-1, file-2 and 2 more)")
 
 
 def test_each_thing_that_is_wanted_is_claimed_or_said_why_not() -> None:

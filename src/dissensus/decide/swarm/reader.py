@@ -134,7 +134,7 @@ class Reader:
             case _:
                 return None
         if isinstance(found, Said) and (why := doubt(asked, found, self._bytes(found))):
-            return Unread(why, found.fit)
+            return Unread(why, found.fit, found.document)
         return found
 
     def opened_as(self, digest: str) -> Sheet | Tree | Paper | None:
