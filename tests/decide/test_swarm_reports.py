@@ -29,9 +29,11 @@ from shares import (
 
 from dissensus.decide.dispute.case import Case, Pinned
 from dissensus.decide.dispute.docket import Docket
+from dissensus.decide.dispute.normalise import normal
 from dissensus.decide.dispute.parsing import claim_from
 from dissensus.decide.dispute.rules import r0
 from dissensus.decide.swarm.citing import MOST_EVIDENCE, Desk
+from dissensus.decide.swarm.opened import Named
 from dissensus.decide.swarm.programs import arguments
 from dissensus.decide.swarm.reader import Found
 from dissensus.decide.swarm.replies import answer_schema, document_in, document_of
@@ -241,6 +243,12 @@ def test_a_row_or_a_cell_of_the_item_is_cited_as_such() -> None:
         [{"type": "quote", "exact": "4711"}],  # in both rows, and neither is meant
     ]
     assert reopened(of, only(found)) == ["EXACT", "EXACT", "AMBIGUOUS"]
+
+
+@pytest.mark.parametrize("text", ["\ufeff", "order,pallets", "\n\n", "4711"])
+def test_a_table_without_rows_is_cited_by_words(text: str) -> None:
+    found = cited(("log.csv", "4711"), sources=[pin(text, "log.csv", "text/csv")])
+    assert selectors(found) == [[{"type": "quote", "exact": "4711"}]]
 
 
 def test_words_that_stand_in_several_rows_and_are_cited_as_often_are_cited_from_each() -> None:
@@ -477,6 +485,28 @@ def test_what_is_long_is_cut_with_a_sentence_and_of_a_table_the_rows_of_the_item
     assert len(shown.text) < 2 * MOST_SHOWN
     many = share([pin(f"{n} " + "w" * 9000, f"{n}.txt") for n in range(40)], items=("47",))
     assert len(show(many, "47", opened(many), 0).text) < 8 * MOST_SHOWN
+
+
+WORDS = st.text('aA1. -,;_\n"é4', max_size=6)
+
+
+@given(st.lists(st.lists(WORDS, min_size=1, max_size=3), min_size=1, max_size=8), WORDS)
+@example([["h"], ["a-1"], ["a1"], ["a-1-4"]], "A-1")
+def test_rows_are_found_as_by_looking_at_each(rows: list[list[str]], item: str) -> None:
+    of = share([pin("\n".join(map(",".join, rows)), "t.csv", "text/csv")], items=(item or "x",))
+    (name,) = of.sources
+    named = Named.of(of.items[0], of.wanted)
+    found = opened(of).rows_naming(name, named) if opened(of).is_table(name) else []
+    texts = [normal(text) for text in opened(of).row_texts(name)]
+
+    def stands(word: str, text: str) -> bool:
+        return re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text) is not None
+
+    assert found == [
+        number
+        for number, text in enumerate(texts, 1)
+        if number > 1 and any(all(stands(word, text) for word in words) for words in named.names)
+    ]
 
 
 def test_a_file_of_pages_is_shown_page_by_page_and_one_without_text_is_named() -> None:

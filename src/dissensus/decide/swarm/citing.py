@@ -182,6 +182,8 @@ def _in_table(quote: str, desk: Desk, digest: str, turn: tuple[int, int]) -> Csv
     wanted = normal(quote).strip()
     dialect = desk.opened.dialect(digest)
     rows = desk.opened.rows_naming(digest, desk.named)
+    if not rows:
+        return None
     texts = desk.opened.row_texts(digest)
     whole = [CsvSelector(row, None, dialect) for row in rows if normal(texts[row - 1]).strip() == wanted]
     if whole:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from dissensus.decide.dispute.case import Pinned
 from dissensus.decide.dispute.claims import Claim
@@ -12,34 +13,24 @@ from dissensus.decide.dispute.docket import source_of
 from dissensus.decide.dispute.evidence import CsvDialect
 from dissensus.decide.dispute.normalise import normal
 from dissensus.decide.dispute.places import dialect_of, is_table
-from dissensus.decide.dispute.sources import Source
+from dissensus.decide.dispute.sources import DIVIDER, Source
 from dissensus.decide.dispute.subjects import subject_of
 from dissensus.decide.swarm.work import Wanted
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """How an item is named in documents: in these words, or by all identifiers (``4711``) of one of these sets."""
+    """How an item is named in documents: in the words of one of these sets, all of which have to stand there."""
 
-    phrases: tuple[str, ...]
-    ids: tuple[frozenset[str], ...]
+    names: tuple[frozenset[str], ...]
 
     @classmethod
     def of(cls, item: str, wanted: tuple[Wanted, ...]) -> Named:
-        """The names of ``item``: its own, and those of the subjects that claims about it have."""
-        names = list(dict.fromkeys([item, *(one.about(item).get("subject", item) for one in wanted)]))
-        found = [subject_of(Claim("", subject=name)).ids for name in names]
-        return cls(tuple(normal(name).strip() for name in names), tuple(ids for ids in found if ids))
-
-    def stands_in(self, text: str) -> bool:
-        """Whether ``text``, which is after N, names it."""
-        return any(_stands(phrase, text) for phrase in self.phrases if phrase) or any(
-            all(_stands(one, text) for one in ids) for ids in self.ids
-        )
-
-
-def _stands(name: str, text: str) -> bool:
-    return name in text and re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", text) is not None
+        """The names of ``item``: its own and those of the subjects of claims about it, and the identifiers in them."""
+        told = list(dict.fromkeys([item, *(one.about(item).get("subject", item) for one in wanted)]))
+        names = [frozenset([normal(name).strip()]) for name in told]
+        names += [subject_of(Claim("", subject=name)).ids for name in told]
+        return cls(tuple(dict.fromkeys(name for name in names if name and "" not in name)))
 
 
 class Opened:
@@ -48,7 +39,7 @@ class Opened:
     def __init__(self, pinned: Mapping[str, Pinned]) -> None:
         self.pinned = pinned
         self._sources: dict[str, Source] = {}
-        self._rows: dict[str, list[str]] = {}
+        self._rows: dict[str, _Rows] = {}
 
     def __contains__(self, digest: object) -> bool:
         return digest in self.pinned
@@ -61,7 +52,7 @@ class Opened:
     def is_table(self, digest: str) -> bool:
         """Whether it is a table with text in it."""
         source = self[digest]
-        return is_table(source) and source.text is not None
+        return is_table(source) and bool(source.text)
 
     def dialect(self, digest: str) -> CsvDialect:
         """How the table is written."""
@@ -69,12 +60,45 @@ class Opened:
 
     def row_texts(self, digest: str) -> list[str]:
         """The rows of the table as they are written, header first."""
-        source = self[digest]
-        text = source.text or ""
-        return [text[row[0].start : row[-1].end] for row in source.cells(self.dialect(digest))]
+        return self._table(digest).texts
 
     def rows_naming(self, digest: str, named: Named) -> list[int]:
         """The rows of the table that name an item, from 1; the header, row 1, is never among them."""
+        table = self._table(digest)
+        found = {row for name in named.names for row in reduce(set.__and__, map(table.rows_with, name))}
+        return sorted(found - {1})
+
+    def _table(self, digest: str) -> _Rows:
         if digest not in self._rows:
-            self._rows[digest] = [normal(text) for text in self.row_texts(digest)]
-        return [number for number, text in enumerate(self._rows[digest], 1) if number > 1 and named.stands_in(text)]
+            source = self[digest]
+            text = source.text or ""
+            cells = source.cells(self.dialect(digest))
+            self._rows[digest] = _Rows([text[row[0].start : row[-1].end] for row in cells])
+        return self._rows[digest]
+
+
+class _Rows:
+    """The rows of a table, joined after N, so that a name is looked for in all of them at once."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self.texts = texts
+        plain = [normal(text) for text in texts]
+        self._joined = DIVIDER.join(plain)
+        self._starts: list[int] = []
+        at = 0
+        for text in plain:
+            self._starts.append(at)
+            at += len(text) + 1
+
+    def rows_with(self, name: str) -> set[int]:
+        """The rows in which ``name`` stands by itself, from 1."""
+        return {bisect_right(self._starts, at) for at in self._places(name)}
+
+    def _places(self, name: str) -> Iterator[int]:
+        text = self._joined
+        at = text.find(name)
+        while at >= 0:
+            end = at + len(name)
+            if not text[max(at - 1, 0) : at].isalnum() and not text[end : end + 1].isalnum():
+                yield at
+            at = text.find(name, at + 1)
