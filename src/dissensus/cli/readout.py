@@ -84,11 +84,16 @@ def show(decision: Decision, *, as_json: bool = False) -> None:
         lines = self_check_lines(decision, width=width)
     else:
         from dissensus.decide.dispute.settlement import Settlement
+        from dissensus.decide.swarm.reported import Reported
 
         if isinstance(decision, Settlement):
             from dissensus.cli.dispute_text import settlement_lines
 
             lines = settlement_lines(decision)
+        elif isinstance(decision, Reported):
+            from dissensus.cli.reported_text import reported_lines
+
+            lines = reported_lines(decision, width=width)
     for line in lines:
         say(line)
 
