@@ -9,9 +9,11 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
+from bench_invoices import PAGE, promises
+from common import RESULTS
 from invoice_arms import BASELINES, End, as_required, by_rules, end_of
 from invoice_cases import NAMES, SIDES, WAYS, Draws, Item, Style, case_of, item_of, misreport
-from invoice_tables import RULES, by_kind, tally, unjustified
+from invoice_tables import BEGIN, RULES, by_kind, filled, tables, tally, unjustified
 
 from dissensus.decide.dispute.account import account_of
 from dissensus.decide.dispute.case import Asking
@@ -109,13 +111,13 @@ def test_silence_settles_nothing() -> None:
 
 def test_what_the_baselines_come_to_in_expectation() -> None:
     """By order, confidence or length half of the conflicts go wrong, and nothing is ever left to a person."""
-    items = [item_of(3, number) for number in range(1, 1601)]
+    items = [item_of(3, number) for number in range(1, 801)]
     arms = {name: [(item, arm(item, Draws(3, item.name))) for item in items] for name, arm in BASELINES.items()}
     conflicts = (3, 8, 10, 12, 13, 14, 15)
     for name in ("last report wins", "most confident wins", "longest report wins", "majority of three, rho 0.9"):
         some = [end for item, end in arms[name] if item.kind in conflicts]
         wrong = sum(end.wrong for end in some) / len(some)
-        assert wrong == pytest.approx(0.45 if "majority" in name else 0.5, abs=0.06), name
+        assert wrong == pytest.approx(0.45 if "majority" in name else 0.5, abs=0.1), name
         assert all(unjustified(item, end) for item, end in arms[name] if item.kind in (4, 7, 11))
     sure = [end for item, end in arms["majority of three, rho 0"] if item.kind in conflicts]
     assert not any(end.wrong for end in sure), "its third voter knows the truth"
@@ -169,8 +171,8 @@ def test_a_draw_is_the_formula() -> None:
 
 
 def test_nothing_of_how_a_report_sounds_depends_on_its_truth() -> None:
-    """Order, confidence, length and names against truth, over 1,600 items: correlations of chance alone."""
-    items = [item_of(5, number) for number in range(1, 1601)]
+    """Order, confidence, length and names against truth, over 800 items: correlations of chance alone."""
+    items = [item_of(5, number) for number in range(1, 801)]
     pairs = [(claim, item.true[claim["id"]], place) for item in items for place, claim in enumerate(item.claims)]
     true = [float(each[1]) for each in pairs]
     features = {
@@ -206,3 +208,28 @@ def test_layouts_differ() -> None:
     notes = {item.paper("note").lines[0].rstrip("0123456789") for item in ITEMS}
     assert len(logs) > 10
     assert len(notes) > 10
+
+
+# --- what is kept
+
+
+def test_the_page_shows_the_kept_results() -> None:
+    facts = json.loads((RESULTS / "invoices.json").read_text(encoding="utf-8"))["facts"]
+    text = PAGE.read_text(encoding="utf-8")
+    assert filled(text, facts) == text
+    assert all(BEGIN.format(name) in text for name in tables(facts))
+
+
+def test_every_promise_was_kept() -> None:
+    kept = json.loads((RESULTS / "invoices.json").read_text(encoding="utf-8"))
+    assert all(promise["kept"] for promise in kept["promises"])
+    assert [promise["what"] for promise in kept["promises"]] == [one.what for one in promises(kept["facts"])]
+
+
+def test_a_promise_is_missed_where_the_rules_settle_wrongly() -> None:
+    facts = json.loads((RESULTS / "invoices.json").read_text(encoding="utf-8"))["facts"]
+    facts["arms"][RULES]["wrong"]["hits"] = 1
+    facts["kinds"]["3"]["ends"]["disputed R7"] = 1
+    assert [one.what for one in promises(facts) if not one.kept] == [
+        "wrong settlements", "kinds besides 7 and 11 that went to a person",
+    ]  # fmt: skip
