@@ -125,7 +125,8 @@ def asking_for(question: Question, kind: str, seat: Seat, plan: Plan, settings: 
         prompt = f"{rephrase(question.text, plan.wording)}\n{request}"
         return Asking(read_by="log-probability", prompt=prompt, options=shown)
     if Capability.SCHEMA in seat.capabilities and (how == "schema" or (how == "auto" and not weak)):
-        form = f'Reply with JSON: {{"reason": "one or two short sentences", "answer": "{wanted(question, kind)}"}}'
+        answer = f"{wanted(question, kind)}, or unsure if you cannot tell"
+        form = f'Reply with JSON: {{"reason": "one or two short sentences", "answer": "{answer}"}}'
         parts = (_question(question, options, plan), _style(plan), form)
         return Asking(
             read_by="schema",
@@ -148,13 +149,12 @@ def _question(question: Question, options: Sequence[str], plan: Plan) -> str:
 def wanted(question: Question, kind: str) -> str:
     """What stands for the answer in the form that a reply is to have; a schema alone is not shown to every model."""
     unit = question.unit.strip()
-    form = {
+    return {
         "number": f"number in {unit}" if unit else "number with unit",
         "choice": "one of the options",
         "yes-no": " or ".join(question.options or ("yes", "no")),
         "date": "YYYY-MM-DD",
     }.get(kind, "the answer alone, in a few words")
-    return f"{form}, or unsure if you cannot tell"
 
 
 def _style(plan: Plan) -> str:
