@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from dissensus.answers.numerals import numeral_at
@@ -42,8 +43,18 @@ _STRICTLY: Final = _set(
 _HEDGES: Final = _set(
     "or about approximately approx circa around roughly estimated estimate between almost nearly maybe perhaps probably"
     " least most more less fewer than over under ungefähr etwa oder circa forse quasi environ ou"
+    " minus target quota hope hoped hopefully if should would could might will assume assumed supposed supposedly"
+    " alleged allegedly apparently wrong false incorrect incorrectly corrected correction cancelled canceled void"
+    " voided invalid erroneous error deleted obsolete soll falls storno storniert falsch annullato sbagliato faux"
 )
 """Words beside which a number need not be what is said."""
+_DOUBT: Final = re.compile(
+    r"[~<>≈±≤≥]\s*\d|\d\s*\?|\?\s*$|[:=]\s*\(\s*\d[\d.,]*\s*\)|\d-(?=\s|$|[,;.)])|[:=]\s*[–—]\d"
+    r"|\d\s+\d+/\d|\d\s+(?:to|bis|out of|of|von)\s+(?:the\s+)?\d|~~|<(?:s|del|strike)>|\d[\u200b-\u200d\u2060\ufeff]+\d"
+    r"|\b(?:min|max)\b\.?\s*:?\s*\d|\bup to\b|\bto be\b|\bshort of\b",
+    re.IGNORECASE,
+)
+"""Signs that a number is a bound, a part, in doubt or struck out."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _START: Final = re.compile(r"(?<![\w.,])(?:\d|\.\d|[^\W\d_])")
 _SIGN: Final = re.compile(r"(?:^|(?<=[\s:=(]))[-+\u2212]$")
@@ -144,7 +155,9 @@ def amounts_in(text: str) -> Amounts:
         found.append(Amount(sign * numeral.value, start, numeral.end, unit, others=others))
     plain = set(_WORD.findall(_NUMBER_SIGN.sub(" ", normal(text))))
     known = {word for amount in found for word in _WORD.findall(normal(masked[amount.start : amount.end]))}
-    hedged = bool(found) and (bool(plain & _HEDGES) or (len(found) > 1 and part))
+    beside = any(not text[one.end : other.start].strip() for one, other in pairwise(found))  # 10 9
+    doubted = bool(plain & _HEDGES) or _DOUBT.search(text) is not None
+    hedged = bool(found) and (doubted or beside or (len(found) > 1 and part))
     return Amounts(
         _with_words(masked, text, found),
         words_of(text),

@@ -21,7 +21,7 @@ from dissensus.decide.dispute.normalise import normal
 from dissensus.decide.dispute.places import Row, Surroundings, surroundings
 from dissensus.decide.dispute.sources import Source
 from dissensus.decide.dispute.subjects import names_subject, subject_of
-from dissensus.decide.dispute.topics import in_period, same_property
+from dissensus.decide.dispute.topics import families, in_period, same_property
 from dissensus.decide.dispute.units import STANDARD, Conversion, Units
 from dissensus.decide.dispute.words import UNITS
 
@@ -35,6 +35,11 @@ _MONEY: Final = frozenset(["eur", "euro", "usd", "dollar", "gbp", "chf", "jpy", 
 _WHOLE: Final = frozenset(["complete", "all", "full", "whole", "entire", "missing", "short", "partial"])
 _TRUE: Final = frozenset(["true", "yes", "y", "1", "ja", "si", "oui"])
 _FALSE: Final = frozenset(["false", "no", "n", "0", "nein", "non"])
+_DAY_WORDS: Final = frozenset(["date", "datum", "day", "data", "fecha"])
+_BOUND: Final = re.compile(
+    r"\b(?:before|after|until|till|by|since|from|latest|earliest|than|between|expected|planned|due|or)\b"
+)
+"""Words beside a day that it need not be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +213,8 @@ def _text(claim: Claim, around: Surroundings, measures: Measures) -> Reading:
         return Reading("unclear", "It may deny what it says: a negation stands there.")
     labelled = _labelled(claim, kept)
     if labelled is None:
-        whole = _labelled(claim, list(line.found)) if len(line.found) > 1 and len(kept) == 1 else None
+        several = len(line.found) > 1 and len(kept) == 1 and not line.open
+        whole = _labelled(claim, list(line.found)) if several else None
         if whole is not None and whole not in kept and whole.value != kept[0].value:
             return Reading("no", "The line states it beside that, as something else.", "attribute")
     one = kept[0] if len(kept) == 1 else labelled
@@ -251,7 +257,7 @@ def _single(claim: Claim, amount: Amount, unit: str, measures: Measures, said: s
         return Reading("no", f"It is a number of something else: {said}.", "value", None, said)
     if is_value(claim, value):
         whole = claim.value is not None and claim.value.number == int(claim.value.number or 0)
-        if amount.others and not whole:
+        if amount.others and not (whole and all(each.denominator > 1 for each in amount.others)):
             return Reading("unclear", f"Its digits can be read in two ways: {said}.")
         return Reading("yes", f"It says so: {said}.", "", value, said)
     others = [other for each in amount.others if (other := measures.into(each, unit, claim)) is not None]
@@ -313,9 +319,9 @@ def _words(claim: Claim, around: Surroundings) -> Reading:
         return _cell(claim, stated)  # of a fixed set of words another one stands there
     if value.type == "date":
         found = dates_in(around.text)
-        if len(found) == 1 and not line.negated:
+        if len(found) == 1 and not line.negated and not _other_day(claim, around.line):
             return _cell(claim, around.text)
-        return nothing if not found else Reading("unclear", "Several days stand there.")
+        return nothing if not found else Reading("unclear", "A program cannot tell which day it states of it.")
     parts = value.value if isinstance(value.value, frozenset) else frozenset([str(value.value)])
     text = normal(around.text)
     here = [bool(part) and re.search(rf"(?<!\w){re.escape(normal(part).strip())}(?!\w)", text) for part in parts]
@@ -324,6 +330,18 @@ def _words(claim: Claim, around: Surroundings) -> Reading:
     if not all(here) or line.negated:
         return Reading("unclear", "It names it, and a program cannot tell what it says of it.")
     return Reading("yes", f"It says so: {around.text.strip()[:80]}.", "", None, around.text.strip()[:80])
+
+
+def _other_day(claim: Claim, line: str) -> bool:
+    """Whether a line's day may be another one than the claimed: an invoice date, a planned one, a bound."""
+    plain = normal(line)
+    if _BOUND.search(plain):
+        return True
+    words, asked = words_of(line), words_of(claim.attribute or "")
+    named = words & asked - _DAY_WORDS
+    return bool(words & _DAY_WORDS) and (
+        (bool(asked - _DAY_WORDS) and not named) or bool(families(words) - families(asked))
+    )
 
 
 def _after_label(claim: Claim, around: Surroundings) -> str:

@@ -30,6 +30,8 @@ _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _EMPTY: Final = frozenset(["the", "a", "an", "of", "for", "in", "on", "at", "by", "to", "no", "nr", "number"])
 _IDENTIFYING: Final = frozenset(["no", "nr", "id", "number", "ref", "code"])
 _UNIT_COLUMNS: Final = frozenset(["unit", "uom", "einheit", "unita", "unite"])
+_AND: Final = r"\s*(?:,|&|/|\+|\b(?:and|und|or|e|et|y)\b)\s*"
+"""Between things that are named in one breath: ``orders 4711 and 4712``."""
 _CONDITION: Final = re.compile(r"\b(?:good|perfect|proper|working)\s+$")
 """Words after which "order" is a state, and no order."""
 _KIN: Final = 2
@@ -196,7 +198,7 @@ def _in_text(subject: Subject, one: str, around: Surroundings, row: Row | None, 
     """Whether a line, or else the document that it stands in, is about what one identifier names."""
     here = [name for _, alike, name in _mentions(subject, around.line) if alike == one]
     if here:
-        return "yes" if one in here else "no"
+        return "no" if one not in here else "yes" if set(here) == {one} else "silent"
     if source.text is None:
         return "silent"
     # what another row names, a row need not be about
@@ -236,7 +238,14 @@ def _mentioned(subject: Subject, plain: str) -> Iterator[tuple[str, str]]:
         if _stands(one, plain):
             yield one, one
         kin = _kin(one)
-        others = [*after_noun, *(kin.findall(plain) if kin else ())]
+        listed = re.findall(
+            rf"(?<![^\W_]){re.escape(one)}{_AND}({_IDENTIFIER})|({_IDENTIFIER}){_AND}{re.escape(one)}(?![^\W_])", plain
+        )
+        others = [
+            *after_noun,
+            *(kin.findall(plain) if kin else ()),
+            *(each.strip(".:") for pair in listed for each in pair),
+        ]
         for name in dict.fromkeys(others):
             if name not in subject.ids and (_alike(name, one) or _is_kin(name, one)):
                 yield one, name
@@ -253,6 +262,7 @@ def named_in(subject: Subject, text: str) -> list[str]:
         following = re.match(r"\s*([^\W\d_]+)", text[match.end() :])
         identifier = match[1].strip(".:")
         counted = following is not None and (following[1] in UNITS or stem(following[1]) == subject.unit)
+        counted = counted and not match[1].endswith(":")  # order 4712: pallets received
         counted = counted or _CONDITION.search(text[: match.start()]) is not None  # in good order: 12
         if not counted and (identifier in subject.ids or any(_alike(identifier, one) for one in subject.ids)):
             found.append(identifier)
