@@ -135,9 +135,9 @@ def prompt_of(asking: Asking, number: int) -> tuple[str, int, tuple[str, ...]]:
     text = f"{question.text}\n\n{displayed(question.options)}" if question.options else question.text
     form = instruction_for(asking.kind, question.options, question.unit)
     if asking.by_schema:
-        form = (
-            f'Reply with JSON: {{"reason": "one or two short sentences", "answer": "{wanted(question, asking.kind)}"}}'
-        )
+        answer = wanted(question, asking.kind)
+        form = f'Reply with JSON: {{"reason": "one or two short sentences", "answer": "{answer}"}}'
+        form += "\nIf you cannot tell, the answer is: unsure"
     return (
         "\n\n".join([TASK, shown.text, rephrase(text, wording), form]),
         wording,
