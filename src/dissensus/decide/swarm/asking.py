@@ -37,7 +37,7 @@ def ask_agent(share: Share, item: str, seat: Seat, opened: Opened, seed: int) ->
     ):  # an agent with tools reads its schema, and lines of sources stay in fences
         schema = answer_schema(share.wanted, replace(shown, lines={}) if seat.tools else shown)
     yield Post(PROCEDURE, wording.request(share, item), to=(seat.agent,), act="request", key="request", **talk)
-    prompt, key, examples = wording.first(share, item, shown), "ask", wording.EXAMPLE
+    prompt, key, examples = wording.first(share, item, shown), "ask", wording.EXAMPLES
     turn = 0
     while True:
         outcome: Outcome = yield from consult(seat, prompt, thread=thread, examples=examples, schema=schema, key=key)

@@ -65,8 +65,8 @@ def _claim(wanted: Wanted, shown: Shown) -> dict[str, object]:
     ]
     claim: dict[str, object] = {
         "attribute": {"const": wanted.attribute},
-        "evidence": _list(cited, _MOST_CITED),
         "value": {"type": "number"} if wanted.unit else {"anyOf": [{"type": "number"}, _TEXT]},
+        "evidence": _list(cited, _MOST_CITED),
     }
     return _closed(claim if wanted.as_of else {**claim, "as_of": _TEXT})
 

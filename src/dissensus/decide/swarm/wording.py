@@ -14,35 +14,41 @@ from dissensus.decide.swarm.showing import Shown, plain
 from dissensus.decide.swarm.work import Share, Wanted
 from dissensus.script.calls import Turn
 
-_SLIPS: Final = """\
-Source "slips.txt":
+_SLIP: Final = """\
+Source "slip.txt":
 <<0example0
-Order A-17
+Order: A-17
 Crates handed over: 30
-Order B-20
-Crates handed over: 5
-Order A-17
-Crates handed over: 12
+Bottles in each crate: 12
 0example0>>
 
 Report of A-17:
-- crates handed over, in crate. Add up all slips.
+- crates handed over, in crate. Add up all slips."""
+_BOOK: Final = """\
+Source "book.csv":
+<<1example1
+slip,order,crates
+S1,B-20,5
+S2,A-17,8
+S3,B-20,2
+1example1>>
 
-An example. Answer with one JSON object."""
-_REPORTED: Final = {
-    "claims": [
-        {
-            "attribute": "crates handed over",
-            "evidence": [
-                {"source": "slips.txt", "quote": "Crates handed over: 30"},
-                {"source": "slips.txt", "quote": "Crates handed over: 12"},
-            ],
-            "value": 42,
-        }
-    ]
-}
-EXAMPLE: Final[tuple[Turn, ...]] = (Turn("user", _SLIPS), Turn("assistant", json.dumps(_REPORTED)))
-"""An exchange about something else, shown before the first question: what is quoted, and what is not."""
+Report of B-20:
+- crates handed over, in crate. Add up all slips."""
+
+
+def _example(source: str, value: int, *quotes: str) -> str:
+    evidence = [{"source": source, "quote": quote} for quote in quotes]
+    return json.dumps({"claims": [{"attribute": "crates handed over", "value": value, "evidence": evidence}]})
+
+
+EXAMPLES: Final[tuple[Turn, ...]] = (
+    Turn("user", _SLIP),
+    Turn("assistant", _example("slip.txt", 30, "Crates handed over: 30")),
+    Turn("user", _BOOK),
+    Turn("assistant", _example("book.csv", 7, "S1,B-20,5", "S3,B-20,2")),
+)
+"""Exchanges about something else, shown before the first question: what is quoted, and what is not."""
 
 
 def request(share: Share, item: str) -> str:
@@ -73,7 +79,7 @@ def form(share: Share, item: str, shown: Shown) -> str:
     name = json.dumps(next(iter(shown.labels), "…"), ensure_ascii=False)
     claims = ", ".join(
         f'{{"attribute": {json.dumps(one.attribute, ensure_ascii=False)}, '
-        f'"evidence": [{{"source": {name}, "quote": …}}, …], "value": …{"" if one.as_of else ", " + _AS_OF}}}'
+        f'"value": …, "evidence": [{{"source": {name}, "quote": …}}, …]{"" if one.as_of else ", " + _AS_OF}}}'
         for one in share.wanted
     )
     return (
