@@ -129,9 +129,7 @@ async def carry_out(place: Path, run: CaseRun, cast: Cast, *, seed: int, name: s
                 return _done(run, path)
         except ScriptError:
             return _done(run, path)
-        # another version of the procedures began it
-        run = replace(run, case=replace(run.case, after=path.name))
-    path = free(place, word(name or run.case.id))
+    path = free(place, word(name or run.case.id))  # also where another version of the procedures began it
     try:
         with open_record(path, "x") as store:
             await run_procedure(
