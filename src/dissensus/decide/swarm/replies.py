@@ -66,9 +66,15 @@ def _claim(wanted: Wanted, shown: Shown) -> dict[str, object]:
     claim: dict[str, object] = {
         "attribute": {"const": wanted.attribute},
         "value": {"type": "number"} if wanted.unit else {"anyOf": [{"type": "number"}, _TEXT]},
-        "evidence": _list(cited, _MOST_CITED),
+        "evidence": _list(cited, _most(shown)),
     }
     return _closed(claim if wanted.as_of else {**claim, "as_of": _TEXT})
+
+
+def _most(shown: Shown) -> int:
+    """Most items of evidence: as many as there are lines to choose from."""
+    lines = sum(map(len, shown.lines.values()))
+    return min(lines, _MOST_CITED) if shown.lines.keys() == shown.labels.keys() else _MOST_CITED
 
 
 def _list(forms: list[dict[str, object]], most: int) -> dict[str, object]:

@@ -32,7 +32,8 @@ class Shown:
         labels: how each source is called, to its digest.
         fence: what stands before and after each.
         text: all of it.
-        lines: of sources that are short enough, the lines that can be quoted, by label; not the header of a table.
+        lines: of sources that are short enough, the lines that can be quoted, by label; of a table the rows that name
+            the item, or all but the header if none does.
     """
 
     labels: Mapping[str, str]
@@ -59,13 +60,17 @@ def show(share: Share, item: str, opened: Opened, seed: int) -> Shown:
             lines.append(f"<<{fence}\n{body}\n{fence}>>")
         if remark:
             lines.append(remark)
-    quotable = {label: _lines(bodies[label], header=opened.is_table(digest)) for label, digest in labels.items()}
+    quotable = {label: _lines(digest, bodies[label], opened, named) for label, digest in labels.items()}
     return Shown(labels, fence, "\n".join(lines), {label: found for label, found in quotable.items() if found})
 
 
-def _lines(bodies: list[str], *, header: bool) -> tuple[str, ...]:
+def _lines(digest: str, bodies: list[str], opened: Opened, named: Named) -> tuple[str, ...]:
     """The lines of a source; none if there are too many to choose from."""
-    found = [line.strip() for body in bodies for line in body.splitlines()[header:]]
+    found = [line.strip() for body in bodies for line in body.splitlines()]
+    if opened.is_table(digest):
+        texts = opened.row_texts(digest)
+        own = {texts[row - 1].strip() for row in opened.rows_naming(digest, named)}
+        found = [line for line in found if line in own] or found[1:]
     kept = tuple(dict.fromkeys(line for line in found if line))
     return kept if len(kept) <= MOST_LINES and all(len(line) <= _LONGEST_LINE for line in kept) else ()
 
