@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from disputing import brief, case, cell, claim, pin, settle
 
@@ -88,3 +90,60 @@ def test_a_booking_that_is_exported_twice_counts_once_whenever_it_was() -> None:
     found = settle(case(*claims, pinned=(pin(log, "text/csv", table=table),), asking=Asking(ask=False)))
     assert brief(found) == ("settled", "R3")
     assert found.verdict["standing"] == ["40"]
+
+
+@pytest.mark.parametrize("name", ["4711-2", "4711;4712", "4711 and 4712", "4711/4712"])
+def test_a_field_that_names_a_part_of_it_or_two_of_them_does_not_say_which(name: str) -> None:
+    assert bears("order 4711", 40, f"booking,order,qty\nB1,{name},40\n", CsvSelector(2, "qty"), "text/csv") == "unclear"
+
+
+def test_an_object_may_stand_under_the_number_of_what_it_is_about() -> None:
+    stock = '{"4711": {"qty": 40}, "4712": {"qty": 7}}'
+    for where, value, told in (("/4711/qty", 40, "yes"), ("/4712/qty", 7, "no")):
+        assert bears("order 4711", value, stock, JsonSelector(where), "application/json") == told
+
+
+# --- what stands beside a number
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "told"),
+    [
+        ("status", "received", "yes"), ("status", "ok", "yes"), ("remark", "no damage", "yes"), ("void", "no", "yes"),
+        ("valid", "yes", "yes"), ("item", "return envelopes", "yes"), ("remark", "all of it came on time", "yes"),
+        ("status", "cancelled", "unclear"), ("status", "planned", "unclear"), ("type", "return", "unclear"),
+        ("remark", "not received", "unclear"), ("void", "yes", "unclear"), ("valid", "no", "unclear"),
+        ("storno", "1", "unclear"),
+    ],
+)  # fmt: skip
+def test_a_row_that_was_undone_counts_for_nothing(column: str, text: str, told: str) -> None:
+    about = "order 4711 return envelopes" if column == "item" else "order 4711"
+    log = f"booking,order,qty,{column}\nB1,4711,40,{text}\n"
+    assert bears(about, 40, log, CsvSelector(2, "qty"), "text/csv") == told
+    assert bears(about, 40, log, CsvSelector(2), "text/csv") == told
+    document = json.dumps({"order": "4711", "qty": 40, column: text})
+    assert bears(about, 40, document, JsonSelector("/qty"), "application/json") == told
+
+
+@pytest.mark.parametrize(
+    ("pointer", "value", "told"),
+    [
+        ("/received/qty", 40, "yes"), ("/ordered/qty", 50, "no"), ("/lines/received", 40, "yes"),
+        ("/weight", 40, "unclear"), ("/qty_per_truck", 40, "unclear"), ("/count", 40, "yes"),
+        ("/exact", 40, "unclear"), ("/total", 40, "yes"),
+    ],
+)  # fmt: skip
+def test_a_field_says_by_its_name_and_by_what_it_lies_in_what_it_counts(pointer: str, value: int, told: str) -> None:
+    document = (
+        '{"order": "4711", "received": {"qty": 40}, "ordered": {"qty": 50}, "lines": {"ordered": 50, "received": 40},'
+        ' "weight": 40, "qty_per_truck": 40, "count": 4.0e1, "exact": 40, "total": 40}'
+    )
+    assert bears("order 4711", value, document, JsonSelector(pointer), "application/json") == told
+
+
+def test_a_declared_table_with_a_row_that_was_undone_refutes_nothing() -> None:
+    log = "booking,order,qty,status\nB1,4711,40,booked\nB2,4711,7,cancelled\n"
+    for value in (40, 47):
+        one = claim("A", value, cell(log, 2, "qty", "40"), subject="order 4711", attribute="quantity", unit=None)
+        pinned = (pin(log, "text/csv", table=Table(value="qty", subject="order", key="booking")),)
+        assert settle(case(one, pinned=pinned, asking=Asking(ask=False))).verdict["losers"] == []

@@ -19,6 +19,7 @@ from dissensus.decide.dispute.claims import Claim
 from dissensus.decide.dispute.evidence import Evidence, Reopened
 from dissensus.decide.dispute.normalise import normal
 from dissensus.decide.dispute.places import Row, Surroundings, surroundings
+from dissensus.decide.dispute.row_doubts import FALSE, TRUE, doubt, plain_number, property_words, undone
 from dissensus.decide.dispute.sources import Source
 from dissensus.decide.dispute.subjects import names_subject, subject_of
 from dissensus.decide.dispute.topics import families, in_period, same_property
@@ -33,8 +34,6 @@ _NO_VALUE_COLUMNS: Final = frozenset(["id", "no", "nr", "number", "key", "ref", 
 _MONEY: Final = frozenset(["eur", "euro", "usd", "dollar", "gbp", "chf", "jpy", "yen"])
 """A sum may be claimed without its currency."""
 _WHOLE: Final = frozenset(["complete", "all", "full", "whole", "entire", "missing", "short", "partial"])
-_TRUE: Final = frozenset(["true", "yes", "y", "1", "ja", "si", "oui"])
-_FALSE: Final = frozenset(["false", "no", "n", "0", "nein", "non"])
 _DAY_WORDS: Final = frozenset(["date", "datum", "day", "data", "fecha"])
 _BOUND: Final = re.compile(
     r"\b(?:before|after|until|till|by|since|from|latest|earliest|than|between|expected|planned|due|or)\b"
@@ -85,9 +84,13 @@ class Measures:
 
 
 def read_bearing(
-    claim: Claim, evidence: Evidence, reopened: Reopened, source: Source, measures: Measures, *, column: str = ""
-) -> Reading:
-    """What an item that was found says about ``claim``; ``column`` holds the subject, of a table declared so."""
+    claim: Claim, evidence: Evidence, reopened: Reopened, source: Source, measures: Measures, *, column: str = "",
+    counted: str = "",
+) -> Reading:  # fmt: skip
+    """What an item that was found says about ``claim``.
+
+    ``column`` holds the subject and ``counted`` what is counted, of a table declared so.
+    """
     if reopened.cut == "number":
         return Reading("no", "The quote is cut out of a longer number.", "cut")
     around = surroundings(evidence, reopened, source)
@@ -96,18 +99,18 @@ def read_bearing(
         return Reading("no", "It is about another subject.", "subject", rows=around.rows)
     if any(in_period(claim, row) == "no" for row in around.rows):
         return Reading("no", "It is of another time.", "period", rows=around.rows)
-    found = _value(claim, around, measures)
+    found = _value(claim, around, measures, counted)
     if found.bears == "yes" and "silent" in told:
         return Reading("unclear", "It does not say what it is about.", "", found.value, found.found, around.rows)
     return Reading(found.bears, found.why, found.fault, found.value, found.found, around.rows)
 
 
-def _value(claim: Claim, around: Surroundings, measures: Measures) -> Reading:
+def _value(claim: Claim, around: Surroundings, measures: Measures, counted: str) -> Reading:
     if claim.value is None:
         return Reading("unclear", "The claim states no value.")
     if claim.value.number is not None:
         if around.rows:
-            return _rows(claim, around.rows, measures)
+            return _rows(claim, around.rows, measures, counted)
         return _text(claim, around, measures)
     if len(around.rows) == 1 and around.rows[0].chosen is not None:
         return _cell(claim, around.rows[0].fields[around.rows[0].chosen])
@@ -123,8 +126,8 @@ def is_value(claim: Claim, value: Fraction) -> bool:
 # --- rows of tables, objects
 
 
-def _rows(claim: Claim, rows: tuple[Row, ...], measures: Measures) -> Reading:
-    read = [row_value(claim, row, measures) for row in rows]
+def _rows(claim: Claim, rows: tuple[Row, ...], measures: Measures, counted: str) -> Reading:
+    read = [row_value(claim, row, measures, counted) for row in rows]
     if len(read) == 1:
         return read[0]
     if any(each.value is None for each in read):
@@ -138,17 +141,18 @@ def _rows(claim: Claim, rows: tuple[Row, ...], measures: Measures) -> Reading:
     return Reading("no", f"The rows add up to something else: {said}.", "value", total, said)
 
 
-def row_value(claim: Claim, row: Row, measures: Measures) -> Reading:
-    """What one row or object says about a claim about a number."""
+def row_value(claim: Claim, row: Row, measures: Measures, counted: str = "") -> Reading:
+    """What one row or object says about a claim about a number; ``counted`` is the field declared to hold it."""
     name = row.chosen or value_column(claim, row)
     if name is None:
         return Reading("unclear", "No field can be told to be the value.")
     words = words_of(name)
     label = bool(words) and words <= subject_of(claim).words | _NO_VALUE_COLUMNS
-    if same_property(claim, words) == "no" or (label and not words & words_of(claim.attribute or "")):
+    other = same_property(claim, property_words(row, name)) == "no"
+    if other or (label and not words & words_of(claim.attribute or "")):
         return Reading("no", f"The field {name!r} is about something else.", "attribute")
     text = row.fields[name]
-    amounts = amounts_in(text)
+    amounts = amounts_in(plain_number(text))
     if row.chosen is not None and (better := _better(claim, row)) is not None:
         value = amounts.found[0].value if len(amounts.found) == 1 and not amounts.open else None
         return Reading("no", f"The field is {name!r}, and there is {better!r}.", "part", value, f"{name}: {text}")
@@ -157,6 +161,8 @@ def row_value(claim: Claim, row: Row, measures: Measures) -> Reading:
             return Reading("no", f"The field {name!r} holds no number.", "nothing")
         return Reading("unclear", f"The field {name!r} holds no single number.")
     amount = amounts.found[0]
+    if why := undone(claim, row, name) if name == counted else doubt(claim, row, name, measures.names):
+        return Reading("unclear", why, "", None, f"{name}: {text}")
     return _single(claim, amount, amount.unit or unit_of(row, name, measures), measures, f"{name}: {text}")
 
 
@@ -299,7 +305,7 @@ def _plain_value(claim: Claim, text: str) -> bool | None:
     if value is None:
         return None
     if value.type == "boolean":
-        return (written in _TRUE) == value.value if written in _TRUE | _FALSE else None
+        return (written in TRUE) == value.value if written in TRUE | FALSE else None
     if value.type == "date" and isinstance(value.value, date):
         found = dates_in(text)
         return value.value in found if len(found) == 1 else None

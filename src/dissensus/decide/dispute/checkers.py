@@ -21,6 +21,7 @@ from dissensus.decide.dispute.faults import Cite, number_in, row_cite
 from dissensus.decide.dispute.invoices import wrong_total
 from dissensus.decide.dispute.normalise import normal
 from dissensus.decide.dispute.places import Row, is_table, table_rows
+from dissensus.decide.dispute.row_doubts import plain_number, undone
 from dissensus.decide.dispute.sources import Source
 from dissensus.decide.dispute.subjects import in_row, subject_of
 from dissensus.decide.dispute.topics import belongs, moment_in
@@ -149,10 +150,12 @@ def _by_table(claim: Claim, source: Source, table: Table, measures: Measures) ->
         if "silent" in about:
             return  # the claim is about less than the declared column tells
         mine = [row for row, told in zip(mine, about, strict=True) if told == "yes"]
+    if any(undone(claim, row, table.value) for row in mine):
+        return  # a row that was cancelled, say: whether it counts is not for a program to tell
     later = [row for row in mine if not _counts(claim, table, row)]
     after = {row.number for row in later}
     kept, twice = _once([row for row in mine if row.number not in after], table)
-    values = [number_in(row.fields[table.value]) for row in kept]
+    values = [number_in(plain_number(row.fields[table.value])) for row in kept]
     if not kept:
         return
     if bad := next((row for row, value in zip(kept, values, strict=True) if value is None), None):
@@ -168,13 +171,13 @@ def _by_table(claim: Claim, source: Source, table: Table, measures: Measures) ->
         yield Checked(TABLE, "holds", f"The rows add up to it: {plain_text(total)}.", cites)
         return
     said = f"The {len(kept)} rows add up to {plain_text(total)}, not {claim.value.written}"
-    extra = sum((number_in(row.fields[table.value]) or Fraction(0) for row in twice), Fraction(0))
+    extra = sum((number_in(plain_number(row.fields[table.value])) or Fraction(0) for row in twice), Fraction(0))
     if twice and is_value(claim, measures.into(total + extra, table.unit, claim) or Fraction(-1)):
         again = tuple(row_cite(source, row) for row in twice)
         why = f"{said}: {table.key} {twice[0].fields[table.key]} was counted twice."
         yield Checked(DUPLICATE, "refuted", why, (*cites, *again))
         return
-    extra = sum((number_in(row.fields[table.value]) or Fraction(0) for row in later), Fraction(0))
+    extra = sum((number_in(plain_number(row.fields[table.value])) or Fraction(0) for row in later), Fraction(0))
     if later and is_value(claim, measures.into(total + extra, table.unit, claim) or Fraction(-1)):
         again = tuple(row_cite(source, row) for row in later)
         yield Checked(TIME, "refuted", f"{said}: what came later was counted.", (*cites, *again))

@@ -152,10 +152,12 @@ def r2(docket: Docket) -> Iterator[Applied]:
         for item in one.items:
             if item.usable and item.source is not None:
                 pinned = docket.case.sources.get(item.evidence.digest)
-                column = pinned.table.subject if pinned is not None and pinned.table is not None else ""
+                table = pinned.table if pinned is not None else None
+                column, counted = (table.subject, table.value) if table is not None else ("", "")
                 item.reading = read_bearing(
-                    one.claim, item.evidence, item.reopened, item.source, docket.measures, column=column
-                )
+                    one.claim, item.evidence, item.reopened, item.source, docket.measures,
+                    column=column, counted=counted,
+                )  # fmt: skip
         _together(docket, one)
         other = [item for item in one.items if item.usable and _elsewhere(docket, item)]
         for item in other:

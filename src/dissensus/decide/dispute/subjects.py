@@ -89,6 +89,9 @@ def names_subject(claim: Claim, around: Surroundings, row: Row | None, source: S
             return "no"
         if (told := in_row(claim, row, source, column if written else "")) != "silent":
             return told
+        saying = [value for name, value in row.fields.items() if _says(subject, words_of(name))]
+        if any(_stands(one, normal(value)) for one in subject.ids for value in saying):
+            return "silent"  # it names it together with another one, or a part of it
     if not subject.ids:
         return _by_words(subject, around, row, source)
     told = _together(_in_text(subject, one, around, row, source) for one in _telling(subject))
@@ -102,7 +105,8 @@ def in_row(claim: Claim, row: Row, source: Source, column: str) -> Told:
         return "no"
     if normal(row.fields.get(column, "")).strip() == normal(claim.subject or "").strip():
         return "yes"
-    return _in_row(subject, row, column)
+    keys = _keys(row.pointer, source)
+    return _together(_named_in_row(subject, one, row, column, keys) for one in _telling(subject))
 
 
 def _telling(subject: Subject) -> list[str]:
@@ -121,18 +125,27 @@ def _together(found: Iterable[Told]) -> Told:
 # --- rows of tables, objects
 
 
-def _in_row(subject: Subject, row: Row, column: str) -> Told:
-    return _together(_named_in_row(subject, one, row, column) for one in _telling(subject))
+def _keys(pointer: str, source: Source) -> list[str]:
+    """The keys with digits under which an object stands, as in ``{"4711": {…}}``."""
+    parts = pointer.split("/")[1:]
+    within = [source.value("".join(f"/{part}" for part in parts[:n])) or b"" for n in range(len(parts))]
+    keys = [
+        part.replace("~1", "/").replace("~0", "~") for part, raw in zip(parts, within, strict=True) if raw[:1] == b"{"
+    ]
+    return [normal(key).strip() for key in keys if any(char.isdigit() for char in key)]
 
 
-def _named_in_row(subject: Subject, one: str, row: Row, column: str) -> Told:
+def _named_in_row(subject: Subject, one: str, row: Row, column: str, keys: list[str]) -> Told:
     fields = {name: normal(value).strip() for name, value in row.fields.items()}
     saying = [name for name in fields if name == column or _says(subject, words_of(name))]
-    others: list[str] = []
+    if any(_stands(one, key) for key in keys):
+        return "yes"
+    others = [key for key in keys if _alike(key, one)]
     for name in saying:
         bare = fields[name].lstrip("#")
         if _stands(one, bare):
-            return "yes"
+            further = any(char.isdigit() for char in bare.replace(one, "", 1))  # 4711-2, or 4711 and 4712
+            return "silent" if further and not any(other in bare for other in subject.ids - {one}) else "yes"
         others += [bare] if _alike(bare, one) and name != row.chosen else []
     if not (saying and one.isdigit()):  # a bare number may count anything
         for name, written in fields.items():

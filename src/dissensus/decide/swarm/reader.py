@@ -118,7 +118,11 @@ class Reader:
         kept = [one for one in said if one.fit == best or form(one.document) in best_of]
         chosen = originals(kept, self.opened)
         whole = together(asked, chosen, self._name)
-        if isinstance(whole, Said) and len(chosen) > 1 and (why := doubt(asked, whole, self._bytes(whole))):
+        if (
+            isinstance(whole, Said)
+            and len(chosen) > 1
+            and (why := doubt(asked, whole, self._bytes(whole), self._counted(whole)))
+        ):
             return f"what its documents say together {why}"
         return whole
 
@@ -133,7 +137,7 @@ class Reader:
                 found = read_text(asked, paper)
             case _:
                 return None
-        if isinstance(found, Said) and (why := doubt(asked, found, self._bytes(found))):
+        if isinstance(found, Said) and (why := doubt(asked, found, self._bytes(found), self._counted(found))):
             return Unread(why, found.fit, found.document)
         return found
 
@@ -153,6 +157,10 @@ class Reader:
 
     def _bytes(self, said: Said) -> dict[str, Source]:
         return {item.digest: self.opened[item.digest] for item in said.evidence}
+
+    def _counted(self, said: Said) -> dict[str, str]:
+        tables = {item.digest: self.opened.pinned[item.digest].table for item in said.evidence}
+        return {digest: table.value for digest, table in tables.items() if table is not None}
 
     def _name(self, digest: str) -> str:
         return self.opened.pinned[digest].name or digest[:12]

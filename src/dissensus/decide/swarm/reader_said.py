@@ -186,8 +186,11 @@ def cite(source: Source, selector: Selector, quote: str) -> Evidence:
     return Evidence(source.digest, (selector,), quote, media=source.media)
 
 
-def doubt(asked: Asked, said: Said, sources: Mapping[str, Source]) -> str:
-    """Why rule R2 does not read in the evidence what ``said`` says; "" if it does. Half a sentence."""
+def doubt(asked: Asked, said: Said, sources: Mapping[str, Source], counted: Mapping[str, str]) -> str:
+    """Why rule R2 does not read in the evidence what ``said`` says; "" if it does. Half a sentence.
+
+    ``counted`` has the columns of declared tables that hold what is counted.
+    """
     try:
         value = value_of(str(value_data(said.value)["value"]), "decimal")
     except NotRead as problem:
@@ -198,7 +201,8 @@ def doubt(asked: Asked, said: Said, sources: Mapping[str, Source]) -> str:
         found = reopen(item, sources)
         if found.result != "EXACT":
             return f"holds what cannot be cited ({found.result})"
-        readings.append(read_bearing(claim, item, found, sources[item.digest], MEASURES))
+        column = counted.get(item.digest, "")
+        readings.append(read_bearing(claim, item, found, sources[item.digest], MEASURES, counted=column))
     other = [one for one in readings if one.bears != "yes" and (one.value is None or one.fault not in ("", "value"))]
     if other:
         return f"cannot be read: {other[0].why[:1].lower()}{other[0].why[1:].rstrip('.')}"
