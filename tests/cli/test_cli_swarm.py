@@ -54,7 +54,9 @@ def test_it_ends_with_a_table_and_with_what_needs_somebody(folder: Path) -> None
     text = found.stdout
     assert re.search(r"documents/ada +4 of 4 items", text)
     assert "cell: no program of others was run" in text
-    assert "Spot checks: 1 item drawn among those that agree, 1 looked at; the verifier is vera" in text
+    assert (
+        "Spot checks: 1 item drawn among those in which nothing contradicts, 1 looked at; the verifier is vera" in text
+    )
     assert re.search(r"all +2 of 2 caught  \[0\.34, 1\.00\]", text)
     assert "money unknown" in text
     assert "dissensus inbox show tasks.swarm/cases/4702.db" in text

@@ -343,6 +343,8 @@ def test_the_column_is_the_one_whose_name_fits(table: str, value: int | str, uni
     [
         ("order,qty\n4711,12\n", "no column of it is called like"),
         ("order,received,delivered\n4711,12,10\n", "several columns that may be it"),
+        ("order,received,received\n4711,12,10\n", "several columns that may be it"),
+        ("order,order,received\n4711,4712,10\n4712,4711,7\n", "several columns called 'order'"),
         ("order,received\n4711,12\n4711,\n", "number 3, whose 'received' holds nothing"),
         ("order,received\n4711,12\n4711,about 3\n", "more than can be read"),
         ("order,received\n4711,6\n4711,4\n4711 ,10 total\n", "need not count: 'total'"),

@@ -245,6 +245,13 @@ def test_nothing_of_a_swarm_passes_its_budget_however_often_it_is_begun(tmp_path
     whole = swarm(tmp_path)
     found = ran(tmp_path, replace(whole, budget=Limits(calls=0)))
     assert found.cost.calls == 0
+    notes = [item for item, _ in ends(found).items() if ("documents", item) in found.reports]
+    assert notes
+    for item in notes:
+        assert ends(found)[item][0] == "open_budget", "nobody was asked: that is not for want of a second report"
+    assert exit_code(found) == 3
+    documents = {one["item"]: one["status"] for item in found.items for one in item.documents()}
+    assert {documents[item] for item in notes} == {"open_budget"}
     for calls in (3, 5, 100):
         found = ran(tmp_path, replace(whole, budget=Limits(calls=calls)))
         assert found.cost.calls <= calls
@@ -273,6 +280,17 @@ def test_a_case_whose_budget_was_over_is_open_and_looked_at_again_with_more(tmp_
     assert not list((tmp_path / "out" / "cases").glob("*~2.db")), "with the same budget it would end the same"
     found = ran(tmp_path, replace(whole, budget=Limits(calls=70)))
     assert ends(found)["4702"][0] == "waiting"
+
+
+def test_evidence_that_names_no_source_of_the_party_is_told_where_the_report_goes_back(tmp_path: Path) -> None:
+    path = written(tmp_path / "in")
+    panel = tmp_path / "in" / "panel.yaml"
+    panel.write_text(panel.read_text().replace('"source": ""', '"source": "log.csv"'))
+    found = run_swarm(read_tasks(path, tmp_path / "out" / "evidence"), tmp_path / "out")
+    returned = [one.why for one in found.items if one.outcome == "incomplete"]
+    assert returned
+    for why in returned:
+        assert "Item 1 of its evidence names a source that is not in the share: 'log.csv'." in why
 
 
 # --- agents that cannot be asked

@@ -83,6 +83,6 @@ def show_chapters(account: Account) -> None:
 def _item(label: str, text: str) -> Iterator[str]:
     """A label and its text, wrapped; on one line what could steer a terminal is left out."""
     lines = textwrap.wrap(clean(text), WIDTH - LABEL - 2, break_long_words=False, break_on_hyphens=False) or [""]
-    yield f"  {clean(label):<{LABEL}}{lines[0]}"
+    yield f"  {clean(label):<{LABEL - 1}} {lines[0]}"
     for line in lines[1:]:
         yield f"  {'':<{LABEL}}{line}"

@@ -88,7 +88,7 @@ def result_lines(found: SwarmResult, again: str) -> Iterator[str]:
     yield ""
     yield from _spot_checks(found, summary)
     yield ""
-    yield from _plants(summary)
+    yield from _plants(summary, wanted=found.swarm.plants.of(summary.items))
     yield ""
     yield from _cost(found)
     needy = pressing(found)
@@ -131,14 +131,15 @@ def _spot_checks(found: SwarmResult, summary: Summary) -> Iterator[str]:
     verifier = found.swarm.verifier
     who = f"the verifier is {clean(verifier)}" if verifier else "no verifier"
     looked = sum(summary.spots.values())
-    yield f"Spot checks: {_count(summary.drawn, 'item')} drawn among those that agree, {looked:,} looked at; {who}"
+    drawn = f"{_count(summary.drawn, 'item')} drawn among those in which nothing contradicts"
+    yield f"Spot checks: {drawn}, {looked:,} looked at; {who}"
     for spot, count in summary.spots.items():
         yield f"  {count:>6,}  {_SPOTS[spot]}"
 
 
-def _plants(summary: Summary) -> Iterator[str]:
+def _plants(summary: Summary, *, wanted: int) -> Iterator[str]:
     if not summary.plants and not summary.unplanted:
-        yield "Planted faults: none"
+        yield "Planted faults: none" + ("; no item is consistent that one could be planted in" if wanted else "")
         return
     yield "Planted faults, in copies of consistent items (share caught: Wilson's 95 % interval)"
     for kind, one in [*summary.plants.items(), ("all", summary.all_plants)]:

@@ -48,11 +48,21 @@ class Sheet:
         header = source.cells(self.dialect)[:1]
         self.header = [cell.text.strip() for cell in header[0]] if header else []
         self.columns = list(dict.fromkeys(name for row in self.rows for name in row.fields))
+        widest = max((row.fields for row in self.rows), key=len, default={})
+        self._called = {name: text for name, text in zip(widest, self.header, strict=False) if text}
         self._places: dict[str, dict[str, list[Row]]] = {}
         for row in self.rows:
             for name, text in row.fields.items():
                 plain = normal(text).strip().lstrip("#").strip()
                 self._places.setdefault(plain, {}).setdefault(name, []).append(row)
+
+    def called(self, column: str) -> str:
+        """What stands at the head of a column: of two that are called the same, the same."""
+        return self._called.get(column, column)
+
+    def several(self, name: str) -> Unread | None:
+        """A doubt, if more than one column is called so."""
+        return Unread(f"has several columns called {name!r}", NAME) if self.header.count(name) > 1 else None
 
     def holding(self, asked: Asked) -> dict[str, list[Row]]:
         """The columns in which the item stands alone in a cell, with those rows in their order."""
@@ -93,10 +103,12 @@ def _subject(asked: Asked, sheet: Sheet, holding: dict[str, list[Row]]) -> str |
     """The column of the item; None if the item is not in it."""
     declared = sheet.declared
     if declared is not None and declared.subject:
-        return declared.subject if declared.subject in holding else None
-    called = [name for name in sheet.columns if by_noun(name, asked)]
+        return (sheet.several(declared.subject) or declared.subject) if declared.subject in holding else None
+    called = [name for name in sheet.columns if by_noun(sheet.called(name), asked)]
     if called:
         found = [name for name in called if name in holding]
+        if found and (doubt := sheet.several(sheet.called(found[0]))):
+            return doubt
     else:
         may = {name: may_name(name, asked) for name in holding}
         found = [name for name, tells in may.items() if tells] or [n for n, tells in may.items() if tells is None]
@@ -120,9 +132,11 @@ def _declares(asked: Asked, sheet: Sheet) -> Table | None:
 def _value(asked: Asked, sheet: Sheet, subject: str) -> tuple[str, int] | Unread:
     """The column of the value, and how well its name fits."""
     if (table := _declares(asked, sheet)) is not None:
-        return (table.value, NAME) if table.value in sheet.columns else Unread(f"has no column {table.value!r}", NAME)
+        if table.value not in sheet.columns:
+            return Unread(f"has no column {table.value!r}", NAME)
+        return sheet.several(table.value) or (table.value, NAME)
     taken = {subject, *((sheet.declared.value,) if sheet.declared is not None else ())}
-    fits = {name: fit(name, asked) for name in sheet.columns if name not in taken}
+    fits = {name: fit(sheet.called(name), asked) for name in sheet.columns if name not in taken}
     best = min(fits.values(), default=NONE)
     found = [name for name, how in fits.items() if how == best]
     if best == NONE:

@@ -23,6 +23,7 @@ from dissensus.decide.swarm.work import ITEM, READER, Share
 from dissensus.errors import SpecError
 from dissensus.script.decisions import Status
 from dissensus.script.effects import Note, under
+from dissensus.script.outcomes import BudgetExhausted
 from dissensus.script.seats import Seat
 
 
@@ -87,7 +88,8 @@ class _Course:
         stopped = ""
         for item in self.share.items:
             scope = f"item/{item.replace('%', '%25').replace('/', '%2F')}"
-            found[item] = Read(silent=stopped) if stopped else (yield from under(scope, self._read(item)))
+            unasked = Read(silent=stopped, failed=BudgetExhausted.kind)
+            found[item] = unasked if stopped else (yield from under(scope, self._read(item)))
             stopped = stopped or found[item].out
             yield from under(scope, self._note(item, found[item]))
         return self._reported(found, stopped)

@@ -1,7 +1,8 @@
 """How each item has ended, and what spot checks and planted faults have shown.
 
 Two parties agree on an item only if, for each thing that is wanted of it, claims of both are left standing and do not
-rest on copies of one source. What only one party tells of is *unchallenged*, and is never told as agreed.
+rest on copies of one source. What only one party tells of is *unchallenged*, and is never told as agreed; *open_budget*
+if the other one was not heard because the budget was over.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dissensus.decide.dispute.claims import Claim
 from dissensus.decide.dispute.comparing import compare_claims
 from dissensus.decide.dispute.docket import Docket
 from dissensus.decide.dispute.normalise import normal
+from dissensus.script.outcomes import BudgetExhausted
 from dissensus.study.swarm.batch import Swarm
 from dissensus.study.swarm.case_runs import CaseRun
 from dissensus.study.swarm.readings import ItemReport
@@ -71,10 +73,11 @@ class ItemResult:
             "silent": dict(self.silent),
             "spot_check": self.spot or None,
         }
+        as_its_cases = self.outcome in {run.state for run in self.runs}
         for run in self.runs:
             if run.account is not None:
                 document = run.account.document()
-                status = self.outcome if self.outcome == "unchallenged" else document["status"]
+                status = document["status"] if as_its_cases else self.outcome
                 yield {**document, "status": status, **ended, "record": run.account.record}
         if not self.runs:
             yield {**_NO_CASE, "case": self.item, "status": self.outcome, **ended, "record": None}
@@ -96,16 +99,18 @@ def result_of(swarm: Swarm, item: str, reports: Mapping[str, ItemReport], runs: 
         runs: its cases.
     """
     silent = {party.name: why for party in swarm.parties if (why := _silence(party.name, reports))}
+    unasked = any(not one.claims and one.failed == BudgetExhausted.kind for one in reports.values())
     if not runs:
         why = "; ".join(f"{party}: {reason}" for party, reason in silent.items())
-        return ItemResult(item=item, outcome="no report", why=why, silent=silent)
+        return ItemResult(item=item, outcome="open_budget" if unasked else "no report", why=why, silent=silent)
     worst = max(runs, key=lambda run: _pressing(run.state))
-    outcome, why = worst.state, _why(worst)
+    outcome, why = worst.state, " ".join([_why(worst), *_unread(worst, reports)])
     told = [party.name for party in swarm.parties if party.name not in silent]
     if outcome == State.CONSISTENT or (outcome == State.SETTLED and len(told) < 2):
         lacking = list(_unchallenged(swarm, item, runs))
         if lacking:
-            outcome, why = "unchallenged", "; ".join([*lacking, *(f"{p}: {reason}" for p, reason in silent.items())])
+            outcome = "open_budget" if unasked else "unchallenged"
+            why = "; ".join([*lacking, *(f"{p}: {reason}" for p, reason in silent.items())])
     return ItemResult(item=item, outcome=outcome, why=why, runs=tuple(runs), silent=silent, spot=_spot(runs))
 
 
@@ -126,6 +131,15 @@ def _why(run: CaseRun) -> str:
         return ""
     stopped = account.budget.get("stopped")
     return str(account.error or account.verdict.get("why") or stopped or "")
+
+
+def _unread(run: CaseRun, reports: Mapping[str, ItemReport]) -> Iterator[str]:
+    """What could not be read of the claims that went back: evidence that names no source, say, is as good as none."""
+    returned = {one["claim"] for one in run.account.verdict.get("returned", ())} if run.account is not None else set()
+    for report in reports.values():
+        for aside in report.asides:
+            if aside.get("claim") in returned:
+                yield from aside.get("says", ())
 
 
 def _unchallenged(swarm: Swarm, item: str, runs: Sequence[CaseRun]) -> Iterator[str]:

@@ -177,7 +177,7 @@ def _part(share: Share, swarm: Swarm, items: Sequence[str]) -> Share:
 
 def _lost(report: ItemReport) -> bool:
     """Whether an item was not read for a reason that has nothing to do with it."""
-    return report.failed in LOST or (not report.failed and report.silent.startswith("budget: "))
+    return report.failed in LOST
 
 
 def _unchanged(reading: Reading, swarm: Swarm) -> Iterator[str]:
