@@ -211,7 +211,15 @@ def test_a_wrong_file_of_answers_is_refused(folder: Path, text: str, says: str) 
 def test_answers_that_cannot_be_read_are_named(folder: Path) -> None:
     (folder / "answers.yaml").write_text("first: many\nsecond: '9'\nsettle: x\n")
     problem = fails("--docs", "docs", "--answers", "answers.yaml", "--question", HOW_MANY)
-    assert "first" in problem.message
+    assert "No answer can be read in the first reply" in problem.message
+    assert not (folder / "runs").exists(), "nothing was begun"
+
+
+def test_answers_that_do_not_differ_are_no_contradiction(folder: Path) -> None:
+    (folder / "answers.yaml").write_text(YAML.replace('"9"', "ten"))
+    found = run("--docs", "docs", "--answers", "answers.yaml")
+    assert found.exit_code == 1
+    assert "no contradiction: no two answers differ" in found.stdout
 
 
 @pytest.mark.usefixtures("folder")

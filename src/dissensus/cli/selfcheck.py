@@ -129,6 +129,7 @@ def _jobs(flags: Mapping[str, Any]) -> list[Job]:
     """What is to be checked. Reads files; asks nobody."""
     from dissensus.cli.selfcheck_docs import Documents
     from dissensus.cli.selfcheck_runs import Job
+    from dissensus.decide.self_check import prepare
     from dissensus.decide.self_check_settings import SelfCheckSettings
     from dissensus.decide.wording import checked
 
@@ -145,6 +146,8 @@ def _jobs(flags: Mapping[str, Any]) -> list[Job]:
             equal=not flags["no_equal"],
             given=given,
         )
+        if given is not None:
+            prepare(question, (), settings, flags["seed"])
         found.append(Job(question=question, settings=settings))
     return found
 
@@ -197,13 +200,13 @@ def _single(job: Job | None, flags: Mapping[str, Any]) -> SelfChecked:
     from dissensus.cli.questions import new_path
     from dissensus.cli.selfcheck_progress import Steps
     from dissensus.cli.selfcheck_runs import run_one, run_pasted
-    from dissensus.decide.self_check_settings import checked
+    from dissensus.decide.self_check import prepare
     from dissensus.errors import RunError
     from dissensus.run.casting import Cast
 
     panel = None if flags["paste"] else _panel(flags)
     if job is not None and panel is not None:
-        checked(job.question, panel.seats, job.settings)
+        prepare(job.question, panel.seats, job.settings, flags["seed"])
     path = new_path(flags["record"], job.question.text) if job is not None else flags["record"]
 
     async def go() -> SelfChecked:
@@ -232,7 +235,7 @@ async def _many(jobs: Sequence[Job], flags: Mapping[str, Any], as_json: bool) ->
     from dissensus.cli.readout import say
     from dissensus.cli.selfcheck_runs import Many
     from dissensus.cli.selfcheck_text import rate_lines, short_line
-    from dissensus.decide.self_check_settings import checked
+    from dissensus.decide.self_check import prepare
     from dissensus.run.casting import Cast
 
     panel = _panel(flags)
@@ -240,7 +243,7 @@ async def _many(jobs: Sequence[Job], flags: Mapping[str, Any], as_json: bool) ->
     async with AsyncExitStack() as stack:
         if panel is not None:
             for job in jobs:
-                checked(job.question, panel.seats, job.settings)
+                prepare(job.question, panel.seats, job.settings, flags["seed"])
         cast = None if panel is None else await stack.enter_async_context(Cast(panel))
         many = Many(flags["record"], cast, flags["seed"])
         before = sum(many.found(job) is not None for job in jobs)

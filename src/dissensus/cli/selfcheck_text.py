@@ -66,8 +66,8 @@ def headline(found: SelfChecked) -> str:
         colour = "green" if found.verdict.kind == STANDS else "yellow"
         return click.style(f"{found.verdict.kind}: {said}", fg=colour, bold=True)
     if found.status is Status.CONSISTENT:
-        rounds = "1 round" if found.rounds == 1 else f"{found.rounds} rounds"
-        return click.style(f"no contradiction in {rounds}: no two answers differ", fg="yellow", bold=True)
+        rounds = {0: "", 1: " in 1 round"}.get(found.rounds, f" in {found.rounds} rounds")
+        return click.style(f"no contradiction{rounds}: no two answers differ", fg="yellow", bold=True)
     over = "the budget was over" if found.status is Status.OPEN_BUDGET else "no two answers could be had"
     return click.style(f"not told: {over} before anything was to settle", fg="red", bold=True)
 

@@ -29,7 +29,7 @@ from dissensus.decide.self_check_answers import (
 )
 from dissensus.decide.self_check_equal import Equal, equal_sources
 from dissensus.decide.self_check_result import LOST, NO_CONTRADICTION, STANDS, Seen, SelfChecked
-from dissensus.decide.self_check_settings import SelfCheckSettings, checked
+from dissensus.decide.self_check_settings import Given, SelfCheckSettings, checked
 from dissensus.decide.self_check_settling import ORDERS, look, look_given
 from dissensus.decide.self_check_weighing import Look, Pair, SelfVerdict, together
 from dissensus.errors import SpecError
@@ -53,12 +53,31 @@ def self_check(
 
     Raises SpecError, before anybody is asked, for what cannot be.
     """
-    seat = checked(question, seats, settings)
-    asking = asking_for(question, seat, settings, seed)
+    asking = prepare(question, seats, settings, seed)
+    seat = asking.seat
     yield Note("self-check", {"agent": seat.agent, "model": seat.model, "kind": asking.kind}, key="self-check")
     bill = Bill()
     found: SelfChecked = yield from metered(_given(asking) if settings.given else _asked(asking, bill), bill)
     return replace(found, cost=bill.cost())
+
+
+def prepare(question: Question, seats: Sequence[Seat], settings: SelfCheckSettings, seed: int) -> Asking:
+    """What is going to be asked, and of whom. Raises SpecError for what cannot be."""
+    asking = asking_for(question, checked(question, seats, settings), settings, seed)
+    if settings.given is not None:
+        for one in _both_given(asking, settings.given):
+            if one.read is None:
+                raise SpecError(
+                    f"No answer can be read in the {one.answered.step} reply: {one.answered.problem or 'it has none'}.",
+                    next_step="Give the bare answer in its place, or name the kind of answer.",
+                )
+        if not settings.given.settle.strip():
+            raise SpecError("There is no reply that settles.", next_step="Give it as `settle`.")
+    return asking
+
+
+def _both_given(asking: Asking, replies: Given) -> list[Held]:
+    return [given(asking, text, step) for step, text in (("first", replies.first), ("second", replies.second))]
 
 
 def _asked(asking: Asking, bill: Bill) -> Generator[Any, Any, SelfChecked]:
@@ -97,16 +116,11 @@ def _given(asking: Asking) -> Generator[Any, Any, SelfChecked]:
     replies = asking.settings.given
     if replies is None:
         raise TypeError(asking)
-    held = [given(asking, text, step) for step, text in (("first", replies.first), ("second", replies.second))]
+    held = _both_given(asking, replies)
     for one in held:
-        if one.read is None:
-            raise SpecError(
-                f"No answer can be read in the {one.answered.step} reply: {one.answered.problem or 'it has none'}.",
-                next_step="Give the bare answer in its place, or name the kind of answer.",
-            )
         yield from told(one.answered)
     pair = two_that_differ(asking, held)
-    found = _result(asking, held, 1)
+    found = _result(asking, held, 0)
     if pair is None:
         return _unsettled(found, held)
     two = Pair(*pair)
@@ -115,8 +129,6 @@ def _given(asking: Asking) -> Generator[Any, Any, SelfChecked]:
     for order, reply in zip(ORDERS, (replies.settle, replies.swapped), strict=True):
         if reply.strip():
             looks.append((yield from under("settle", look_given(asking, two, order, reply))))
-    if not looks:
-        raise SpecError("There is no reply that settles.", next_step="Give it as `settle`.")
     verdict = together(looks, two, asking)
     yield Note("self-settled", verdict.to_data(), durable=True, key="settled")
     equal = Equal(did="not-asked", why="Nobody was asked.")

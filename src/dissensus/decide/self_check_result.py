@@ -46,7 +46,7 @@ class SelfChecked(Decision):
     Args:
         agent: who was checked; ``pasted`` if nobody was asked.
         kind: the kind of answer that the question asks for.
-        rounds: how often two answers were asked for.
+        rounds: how often two answers were asked for; 0 if they were given.
         answers: every answer, in the order in which they were asked for.
         a, b: the first two that differ, ``a`` asked for first; None if none do.
         verdict: what the agent's settling rests on; None if there was nothing to settle.
