@@ -10,10 +10,11 @@ from typing import Any, Final
 import msgspec
 
 from dissensus.answers.rationals import plain_text
-from dissensus.decide.dispute.amounts import words_of
+from dissensus.decide.dispute.amounts import NAMED, words_of
 from dissensus.decide.dispute.evidence import JsonSelector
 from dissensus.decide.dispute.faults import TOTAL_WORDS, Cite, number_in
 from dissensus.decide.dispute.places import Row
+from dissensus.decide.dispute.row_doubts import undoes
 from dissensus.decide.dispute.sources import Source
 
 _AMOUNT: Final = frozenset(["amount", "total", "sum", "net", "gross", "subtotal", "value"])
@@ -36,12 +37,16 @@ _EXTRAS: Final = frozenset(
     ]
 )
 _STATED: Final = TOTAL_WORDS | {"amount", "due", "subtotal", "net", "gross"}
+_OF_MONEY: Final = words_of(
+    "invoice order bill grand payable price value incl excl including excluding vat tax eur euro usd gbp chf jpy"
+)
+"""Words that a stated total may have besides; with any other, ``total_weight``, it is a total of something else."""
 _MOST_EXTRAS: Final = 6
 
 
 def wrong_total(source: Source, row: Row) -> tuple[str, tuple[Cite, ...]] | None:
     """Why the total that ``row`` points at does not hold, and the places; None if it does or that cannot be told."""
-    if row.chosen is None or not words_of(row.chosen) & _STATED:
+    if row.chosen is None or not words_of(row.chosen) & _STATED or words_of(row.chosen) - _STATED - _OF_MONEY:
         return None
     stated = number_in(row.fields.get(row.chosen, ""))
     document = source.decoded(row.pointer)
@@ -55,7 +60,8 @@ def wrong_total(source: Source, row: Row) -> tuple[str, tuple[Cite, ...]] | None
     if any(amount is None for amount in amounts):
         return None
     added = sum((amount[0] for amount in amounts if amount is not None), Fraction(0))
-    if stated in _possible(added, document, row):
+    possible = _possible(added, document, row)
+    if possible is None or stated in possible:
         return None
     cites = [_cite(source, pointer) for amount in amounts if amount is not None for pointer in amount[1]]
     cites.append(_cite(source, f"{row.pointer}/{_escaped(row.chosen)}"))
@@ -75,6 +81,8 @@ def _amount(source: Source, pointer: str, line: Mapping[str, Any]) -> tuple[Frac
         found = [(_number(source, f"{pointer}/{_escaped(key)}"), f"{pointer}/{_escaped(key)}") for key in names]
         return [(value, where) for value, where in found if value is not None]
 
+    if of(_EXTRAS) or any(isinstance(text, str) and undoes(words_of(key), text) for key, text in line.items()):
+        return None  # a tax of its own, or a line that was cancelled
     stated, quantity, price = of(_AMOUNT, _PRICE | _QUANTITY | _EXTRAS), of(_QUANTITY), of(_PRICE)
     if len(quantity) == 1 and len(price) == 1:
         product = quantity[0][0] * price[0][0]
@@ -84,14 +92,20 @@ def _amount(source: Source, pointer: str, line: Mapping[str, Any]) -> tuple[Frac
     return (stated[0][0], (stated[0][1],)) if len(stated) == 1 else None
 
 
-def _possible(added: Fraction, document: Mapping[str, Any], row: Row) -> set[Fraction]:
-    """What the total may be: the lines, with any of the object's extras added, taken off, or in per cent."""
-    extras = [
-        value
-        for key in document
-        if key != row.chosen and key in row.fields and words_of(key) & (_EXTRAS | _STATED)
-        if (value := number_in(row.fields[key])) is not None
-    ][:_MOST_EXTRAS]
+def _possible(added: Fraction, document: Mapping[str, Any], row: Row) -> set[Fraction] | None:
+    """What the total may be: the lines, with any other number of the object added, taken off, or in per cent.
+
+    Whatever is no name of something may be a tax, a discount or a payment, in whatever words. None: there are too many.
+    """
+    texts = [(key, row.fields[key]) for key in document if key != row.chosen and key in row.fields]
+    for key, inner in document.items():
+        if isinstance(inner, dict):  # tax: {rate: 19, amount: 3.04}
+            texts += [
+                (f"{key} {name}", str(text)) for name, text in inner.items() if isinstance(text, str | int | float)
+            ]
+    extras = [value for key, text in texts if not words_of(key) & NAMED if (value := number_in(text)) is not None]
+    if len(extras) > _MOST_EXTRAS:
+        return None
     found = {added}
     for count in range(1, len(extras) + 1):
         for chosen in combinations(extras, count):

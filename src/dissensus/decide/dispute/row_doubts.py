@@ -55,12 +55,16 @@ def undone(claim: Claim, row: Row, name: str) -> str:
     """What stands beside the field ``name`` by which it does not count, as a sentence; "" if nothing does."""
     asked, subject = words_of(claim.attribute or ""), subject_of(claim).words
     for column, text in row.fields.items():
-        if column != name and _undoes(words_of(column), normal(text).strip(), asked, subject):
+        if column != name and undoes(words_of(column), text, asked, subject):
             return f"Its row says {column}: {text.strip()[:40]}."
     return ""
 
 
-def _undoes(column: frozenset[str], text: str, asked: frozenset[str], subject: frozenset[str]) -> bool:
+def undoes(
+    column: frozenset[str], text: str, asked: frozenset[str] = frozenset(), subject: frozenset[str] = frozenset()
+) -> bool:
+    """Whether a cell under a header of these words undoes what its row counts; ``asked`` is what is claimed of it."""
+    text = normal(text).strip()
     if text in TRUE | FALSE:
         flags = (_UNDOING if text in TRUE else _STANDING) - asked
         return bool(column & flags)
