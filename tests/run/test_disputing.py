@@ -18,6 +18,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "decide"))
 from disputing import case, cell, claim, digest, line, pin
 
+from dissensus.agents.panel import load_panel
 from dissensus.decide.dispute.account import KEYS, account_of
 from dissensus.decide.dispute.case import LAST, NEXT, Asking, Case, State, may_follow
 from dissensus.decide.dispute.settlement import Settlement
@@ -25,6 +26,7 @@ from dissensus.decide.procedures import settings_of_dispute
 from dissensus.record.event import Event
 from dissensus.record.memory import MemoryStore
 from dissensus.run import runs
+from dissensus.run.disputing import dispute_async
 from dissensus.run.performers import Aside, Finished, StillWaiting
 from dissensus.run.render import Job
 from dissensus.say.message import Message
@@ -523,6 +525,24 @@ def test_an_author_is_shown_and_can_cite_its_own_sources_alone() -> None:
     assert len(asked) == 1
     assert "Pallets received: 10" in asked[0]
     assert "B1,4711,6" not in asked[0]
+
+
+def test_a_program_of_an_author_runs_in_a_cell_of_the_case(tmp_path: Path) -> None:
+    (tmp_path / "panel.yaml").write_text(
+        "models:\n  one: {use: 'scripted:no', rules: [{when: Result of look, say: '{\"answer\": \"none\"}'}, "
+        '{when: Source note, say: \'{"tool": "look", "arguments": {"file": "panel.yaml"}}\'}]}\n'
+        "agents: [{name: agent-B, model: one, tools: [look]}]\n"
+        'tools: {look: {command: [cat, "{file}"]}}\n'
+    )
+    of = case(claim("A", 10, line(NOTE, 4)), claim("B", 9), pinned=PINNED)
+    store = MemoryStore()
+    anyio.run(lambda: dispute_async(of, panel=load_panel(tmp_path / "panel.yaml"), record=store))
+    events = list(store.read())
+    (used,) = [event.body["outcome"] for event in events
+               if event.kind == "outcome" and event.body["outcome"]["kind"] == "tool-result"]  # fmt: skip
+    assert not used["ok"]
+    assert "agents" not in used["text"], "the panel file is in no cell"
+    assert events[0].body["settings"]["case"]["cell"]["level"]
 
 
 def test_an_author_cannot_bring_bytes_of_its_own() -> None:

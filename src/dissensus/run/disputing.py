@@ -68,7 +68,8 @@ async def dispute_async(
         panel = replace(panel, seats=(*panel.seats, Seat(agent=RUNS_TOOLS, model="none")))
     async with AsyncExitStack() as stack:
         wrap: Wrap | None = None
-        if case.calls or require_cell is not None:
+        programs = any(source.kind == "command" for source in panel.tools.values())  # an author may have one
+        if case.calls or programs or require_cell is not None:
             wrap, told = await stack.enter_async_context(_in_cell(case, require_cell))
             case = replace(case, cell=told)
         cast = await stack.enter_async_context(Cast(panel, wrap=wrap, within=within))
