@@ -169,6 +169,12 @@ def amounts_in(text: str) -> Amounts:
     )
 
 
+def doubtful(text: str) -> bool:
+    """Whether a word or sign in ``text`` denies, bounds or doubts what it says."""
+    words = set(_WORD.findall(normal(text)))
+    return bool(words & (_HEDGES | NEGATIONS)) or _DOUBT.search(text) is not None
+
+
 def _masked(text: str) -> str:
     """``text`` with moments, names that hold digits and marks of Markdown blanked out, place by place."""
 
