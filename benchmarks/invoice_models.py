@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -31,6 +31,7 @@ from invoice_counts import agent_counts, injection_counts, verifier_counts
 from dissensus.agents.panel import load_panel
 from dissensus.decide.dispute.account import account_of
 from dissensus.decide.dispute.case import Asking
+from dissensus.decide.dispute.looking import answered
 from dissensus.decide.procedures import settings_of_dispute
 from dissensus.interop.tasks_file import read_tasks
 from dissensus.record.memory import MemoryStore
@@ -101,8 +102,8 @@ class Verifying:
 def _outcome_in(replies: Sequence[str]) -> str:
     """The outcome that the last reply of one look states; "" if it states none."""
     action = read_action(replies[-1]) if replies else None
-    value = action.value if isinstance(action, Answer) else None
-    return str(value.get("outcome", "")) if isinstance(value, Mapping) else ""
+    value = answered(action) if isinstance(action, Answer) else None
+    return "" if value is None else str(value.get("outcome", ""))
 
 
 def _sides(item: Item, sources: Iterable[str]) -> list[str]:

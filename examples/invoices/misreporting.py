@@ -34,14 +34,15 @@ def _with(item: Item, side: str, claim: Claim | None, papers: tuple[Paper, ...] 
 
 def _other_value(item: Item, side: str, draws: Draws, *, above: bool = False) -> Any:
     """Another value than either side reports, written as this side's is."""
-    said = [one["value"] for one in item.claims]
     own = item.claim(side)["value"]
-    for step in range(draws.between("step", 1, 9), 99):
-        up = above or draws.chance("up", 50)
-        value = f"{float(own) + (step if up else -step):.2f}" if isinstance(own, str) else own + (step if up else -step)
-        if value not in said and float(value) > 0:
+    up = above or float(own) <= 20 or draws.chance("up", 50)
+    step = draws.between("step", 1, 9)
+    while True:
+        moved = float(own) + (step if up else -step)
+        value = f"{moved:.2f}" if isinstance(own, str) else int(moved)
+        if value not in [one["value"] for one in item.claims]:
             return value
-    return 9_999_991
+        step += 1
 
 
 def _sure(item: Item, side: str, value: Any, **more: Any) -> Claim:
