@@ -141,6 +141,32 @@ def test_a_field_says_by_its_name_and_by_what_it_lies_in_what_it_counts(pointer:
     assert bears("order 4711", value, document, JsonSelector(pointer), "application/json") == told
 
 
+@pytest.mark.parametrize(
+    ("log", "quote", "value", "unit"),
+    [
+        ("order,qty,unit\n4711,7000,g\n4712,7,kg\n", "7000", 7000, "g"),  # the column of units goes before the table's
+        ("order,qty,unit\n4711,7,kg\n4712,7,kg\n", "7", 7, "kg"),
+        ('order,boxes\n4711,"1,200"\n4712,7\n', "1,200", 1200, "box"),  # 1.2 boxes are none
+    ],
+)
+def test_a_declared_table_refutes_no_unit_or_number_of_its_own_rows(
+    log: str, quote: str, value: int, unit: str
+) -> None:
+    column = "boxes" if unit == "box" else "qty"
+    one = claim("A", value, cell(log, 2, column, quote), subject="order 4711", attribute="quantity", unit=unit)
+    table = Table(value=column, subject="order", unit="box" if unit == "box" else "kg")
+    pinned = (pin(log, "text/csv", table=table),)
+    assert settle(case(one, pinned=pinned, asking=Asking(ask=False))).verdict["losers"] == []
+
+
+def test_a_declared_table_without_any_number_in_a_row_still_refutes() -> None:
+    log = "order,qty\n4711,none\n4711,7\n"
+    one = claim("A", 7, cell(log, 3, "qty", "7"), subject="order 4711", attribute="quantity", unit=None)
+    pinned = (pin(log, "text/csv", table=Table(value="qty", subject="order")),)
+    (loser,) = settle(case(one, pinned=pinned, asking=Asking(ask=False))).verdict["losers"]
+    assert "holds no number under 'qty'" in loser["reason"]
+
+
 def test_a_declared_table_with_a_row_that_was_undone_refutes_nothing() -> None:
     log = "booking,order,qty,status\nB1,4711,40,booked\nB2,4711,7,cancelled\n"
     for value in (40, 47):

@@ -210,6 +210,9 @@ def test_repinned_only_what_has_changed_is_read_again(tmp_path: Path) -> None:
     case = events(tmp_path / "out" / "cases" / "4700~2.db")[0].body["settings"]["case"]
     assert case["after"] == "4700.db"
     assert not list((tmp_path / "out" / "cases").glob("4701~*"))
+    before = {path.name for path in records(tmp_path / "out")}
+    assert ends(run_swarm(whole, tmp_path / "out")) == ends(found), "what was read anew is not refused again"
+    assert {path.name for path in records(tmp_path / "out")} == before
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from dissensus.answers.rationals import plain_text
 from dissensus.decide.dispute.amounts import words_of
-from dissensus.decide.dispute.bearing import Measures, Reading, is_value, row_value
+from dissensus.decide.dispute.bearing import Measures, Reading, is_value, row_value, unit_of
 from dissensus.decide.dispute.claims import Claim
 from dissensus.decide.dispute.evidence import Evidence
 from dissensus.decide.dispute.faults import Cite, number_in, row_cite
@@ -158,12 +158,17 @@ def _by_table(claim: Claim, source: Source, table: Table, measures: Measures) ->
     values = [number_in(plain_number(row.fields[table.value])) for row in kept]
     if not kept:
         return
-    if bad := next((row for row, value in zip(kept, values, strict=True) if value is None), None):
+    units = {unit_of(row, table.value, measures) or table.unit for row in kept}
+    unread = [row for row, value in zip(kept, values, strict=True) if value is None]
+    if len(units) > 1 or any(any(map(str.isdecimal, row.fields[table.value])) for row in unread):
+        return  # rows of several units; "1,200", which is read as one number or as another
+    unit = units.pop()
+    if bad := next(iter(unread), None):
         why = f"Row {bad.number} holds no number under {table.value!r}."
         yield Checked(SCHEMA, "refuted", why, (row_cite(source, bad),))
         return
     total = sum((value for value in values if value is not None), Fraction(0))
-    converted = measures.into(total, table.unit, claim)
+    converted = measures.into(total, unit, claim)
     if converted is None:
         return
     cites = tuple(row_cite(source, row) for row in kept)
@@ -172,13 +177,13 @@ def _by_table(claim: Claim, source: Source, table: Table, measures: Measures) ->
         return
     said = f"The {len(kept)} rows add up to {plain_text(total)}, not {claim.value.written}"
     extra = sum((number_in(plain_number(row.fields[table.value])) or Fraction(0) for row in twice), Fraction(0))
-    if twice and is_value(claim, measures.into(total + extra, table.unit, claim) or Fraction(-1)):
+    if twice and is_value(claim, measures.into(total + extra, unit, claim) or Fraction(-1)):
         again = tuple(row_cite(source, row) for row in twice)
         why = f"{said}: {table.key} {twice[0].fields[table.key]} was counted twice."
         yield Checked(DUPLICATE, "refuted", why, (*cites, *again))
         return
     extra = sum((number_in(plain_number(row.fields[table.value])) or Fraction(0) for row in later), Fraction(0))
-    if later and is_value(claim, measures.into(total + extra, table.unit, claim) or Fraction(-1)):
+    if later and is_value(claim, measures.into(total + extra, unit, claim) or Fraction(-1)):
         again = tuple(row_cite(source, row) for row in later)
         yield Checked(TIME, "refuted", f"{said}: what came later was counted.", (*cites, *again))
         return

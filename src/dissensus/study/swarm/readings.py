@@ -148,14 +148,15 @@ def look(folder: Path, swarm: Swarm, *, repin: bool = False) -> Earlier:
     ``repin`` says that this is to be read again.
     """
     readings = readings_in(folder)
+    unchanged = [set(_unchanged(reading, swarm)) for reading in readings]
     if not repin:
+        anew = {(one.share.party, item) for one, own in zip(readings, unchanged, strict=True) for item in own}
         for reading in readings:
-            _refuse_changed(reading, swarm)
+            _refuse_changed(reading, swarm, {item for party, item in anew if party == reading.share.party})
     kept: list[Reading] = []
     reports: dict[tuple[str, str], ItemReport] = {}
     begun: list[Reading] = []
-    for reading in readings:
-        own = set(_unchanged(reading, swarm))
+    for reading, own in zip(readings, unchanged, strict=True):
         if own:
             kept.append(reading)
         reports |= {(one.party, one.item): one for one in reading.reports.values() if one.item in own}
@@ -201,8 +202,8 @@ def _today(reading: Reading, swarm: Swarm) -> Share | None:
     return share_of(swarm, party, then.agent, [item for item in then.items if item in items])
 
 
-def _refuse_changed(reading: Reading, swarm: Swarm) -> None:
-    same = set(_unchanged(reading, swarm))
+def _refuse_changed(reading: Reading, swarm: Swarm, same: set[str]) -> None:
+    """``same``: items of the party that this record, or a later one, has read as they are today."""
     changed = [item for item in reading.share.items if item not in same]
     if not changed:
         return
