@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dissensus.cli.evidence import evidence as command
 from dissensus.decide.dispute.evidence import CsvDialect, Evidence, PageSelector, TextSelector
 from dissensus.decide.dispute.reopening import reopen
-from dissensus.errors import SpecError
+from dissensus.errors import SpecError, UsageError
 from dissensus.interop.evidence_files import Folders, LiveFiles, dialect_of, media_of, open_source, pin, read_bytes
 from dissensus.interop.evidence_items import read_items
 from dissensus.interop.pdf_pages import pages_of
@@ -342,3 +342,11 @@ def test_a_debate_is_checked_as_it_is(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert [(each["result"], each.get("verified")) for each in lines_of(result)] == [("EXACT", None), (None, False)]
     assert "1 quotes typed without an anchor" in result.stderr
+
+
+def test_a_file_without_any_evidence_is_no_clean_result(tmp_path: Path) -> None:
+    path = tmp_path / "none.jsonl"
+    path.write_text("[]")
+    result = run("check", path)
+    assert isinstance(result.exception, UsageError)
+    assert "holds no claim and no evidence" in result.exception.message

@@ -52,11 +52,18 @@ def check(*, files: tuple[Path, ...], sources: tuple[Path, ...], no_live: bool, 
     settle nothing: CHANGED, NOT_FOUND, SOURCE_MISSING, OUT_OF_RANGE, AMBIGUOUS. A claim without evidence is INCOMPLETE.
     Ends with 1 if there is any of these.
     """  # noqa: D301 - click reads the control character
+    from dissensus.errors import UsageError
     from dissensus.interop.evidence_items import read_items
 
     counts: Counter[str] = Counter()
     typed: Counter[bool] = Counter()
     read = [read_items(path) for path in files]  # all of it, so that an error is not the end of a list
+    for file in read:
+        if not (file.items or file.typed or file.debate):
+            raise UsageError(
+                f"{file.path} holds no claim and no evidence.",
+                next_step="Give JSON lines: a claim with its evidence, or one item of evidence, on each.",
+            )
     passed_over: list[Path] = []
     for file in read:
         for line in _checked(file, sources or (file.path.parent,), passed_over, live=not no_live):
