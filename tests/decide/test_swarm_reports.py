@@ -38,7 +38,7 @@ from dissensus.decide.swarm.programs import arguments
 from dissensus.decide.swarm.reader import Found
 from dissensus.decide.swarm.replies import answer_schema, document_in, document_of
 from dissensus.decide.swarm.reported import Reported
-from dissensus.decide.swarm.showing import MOST_SHOWN, labels_of, show
+from dissensus.decide.swarm.showing import MOST_ROWS, MOST_SHOWN, labels_of, show
 from dissensus.decide.swarm.taking import MOST_CLAIMS, read_of
 from dissensus.decide.swarm.work import Share, Wanted
 from dissensus.errors import SpecError
@@ -472,19 +472,42 @@ def test_nothing_but_sources_stands_between_fences_and_none_of_them_outside(body
     assert len(outside.splitlines()) <= 3, "a name is one short line"
 
 
-def test_what_is_long_is_cut_with_a_sentence_and_of_a_table_the_rows_of_the_item_are_kept() -> None:
-    rows = "".join(f"B{n},{n % 900},1\n" for n in range(5000))
-    of = share(
-        [pin("w " * 9000, "long.txt"), pin(f"booking,order,pallets\n{rows}", "log.csv", "text/csv")], items=("47",)
-    )
+def test_what_is_long_is_cut_with_a_sentence() -> None:
+    of = share([pin("w " * 9000, "long.txt")], items=("47",))
     shown = show(of, "47", opened(of), 0)
     assert f"first {MOST_SHOWN} of 18000 characters" in shown.text
-    assert "booking,order,pallets\nB47,47,1\nB947,47,1\nB1847,47,1\nB2747,47,1\nB3647,47,1\nB4547,47,1\n" in shown.text
-    assert "B48," not in shown.text
-    assert "rows that name the item, of 5000 rows" in shown.text
-    assert len(shown.text) < 2 * MOST_SHOWN
+    assert len(shown.text) < 1.1 * MOST_SHOWN
     many = share([pin(f"{n} " + "w" * 9000, f"{n}.txt") for n in range(40)], items=("47",))
     assert len(show(many, "47", opened(many), 0).text) < 8 * MOST_SHOWN
+
+
+def shown_rows(rows: list[str], item: str) -> tuple[str, str]:
+    """What stands between the fences of a table, and what is said of it."""
+    of = share([pin("\n".join(["booking,order,pallets", *rows]), "log.csv", "text/csv")], items=(item,))
+    shown = show(of, item, opened(of), 0)
+    inner = re.search(f"<<{shown.fence}\n(.*)\n{shown.fence}>>\n?(.*)", shown.text, re.DOTALL)
+    assert inner is not None
+    return inner[1], inner[2]
+
+
+def test_of_a_longer_table_the_rows_of_the_item_and_remarks_are_shown() -> None:
+    rows = [f"B{n},{n % 900},1" for n in range(5000)]
+    rows[2500] = "all counts in boxes,,"
+    header, own = "booking,order,pallets", [rows[n] for n in range(47, 5000, 900)]
+    assert shown_rows(rows, "47") == (
+        "\n".join([header, *own[:3], rows[2500], *own[3:]]),
+        "(Of its 5000 rows, these are the rows that name the item.)",
+    )
+    assert shown_rows(rows[:MOST_ROWS], "3") == ("\n".join([header, *rows[:MOST_ROWS]]), ""), (
+        "a short one is shown whole"
+    )
+    assert shown_rows(rows[: MOST_ROWS + 1], "3")[0] == f"{header}\n{rows[3]}"
+    whole, _ = shown_rows(rows[:20], "no-such")
+    assert whole.splitlines() == [header, *rows[:20]], "nothing names it, so all is shown that fits"
+    same = ["B,47," + "x" * 90] * 500
+    inner, told = shown_rows(same, "47")
+    assert len(inner) <= MOST_SHOWN
+    assert re.fullmatch(r"\(Of its 500 rows, these are the first \d+ of 500 rows that name the item.\)", told)
 
 
 WORDS = st.text('aA1. -,;_\n"é4', max_size=6)

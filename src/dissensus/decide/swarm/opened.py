@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
+from typing import Final
 
 from dissensus.decide.dispute.case import Pinned
 from dissensus.decide.dispute.claims import Claim
@@ -16,6 +17,8 @@ from dissensus.decide.dispute.places import dialect_of, is_table
 from dissensus.decide.dispute.sources import DIVIDER, Source
 from dissensus.decide.dispute.subjects import subject_of
 from dissensus.decide.swarm.work import Wanted
+
+MOST_REMARKS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class Opened:
         self.pinned = pinned
         self._sources: dict[str, Source] = {}
         self._rows: dict[str, _Rows] = {}
+        self._remarks: dict[str, list[int]] = {}
 
     def __contains__(self, digest: object) -> bool:
         return digest in self.pinned
@@ -67,6 +71,15 @@ class Opened:
         table = self._table(digest)
         found = {row for name in named.names for row in reduce(set.__and__, map(table.rows_with, name))}
         return sorted(found - {1})
+
+    def remarks(self, digest: str) -> list[int]:
+        """The first rows that have one cell with something in it, as ``all counts in boxes``: it may be said of all."""
+        if digest not in self._remarks:
+            rows = self[digest].cells(self.dialect(digest))
+            said = [sum(bool(cell.text.strip()) for cell in row) for row in rows]
+            found = [number for number, cells in enumerate(said, 1) if cells == 1 and number > 1 and len(rows[0]) > 1]
+            self._remarks[digest] = found[:MOST_REMARKS]
+        return self._remarks[digest]
 
     def _table(self, digest: str) -> _Rows:
         if digest not in self._rows:

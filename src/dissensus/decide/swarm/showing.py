@@ -18,6 +18,9 @@ from dissensus.decide.swarm.work import Share
 MOST_SHOWN: Final = 6000
 """Most characters of one source; of all sources of an item together, four times as many."""
 LEAST_SHOWN: Final = 400
+MOST_ROWS: Final = 6
+"""Most rows of a table that is shown whole. Of a longer one those that name the item are shown: all of a log for each
+item is slow to read, and a small model takes the first row that it sees."""
 MOST_LINES: Final = 60
 """Most lines of a source of which each can be offered for a quote, and the most characters of one."""
 _MOST_LABEL: Final = 80
@@ -142,10 +145,9 @@ def _parts(label: str, digest: str, opened: Opened, named: Named, most: int) -> 
         return [(heading, "", "(It holds no text that can be shown.)")]
     if source.paged and len(source.pages) > 1:
         return _pages(heading, source.pages, most)
-    if len(source.text) <= most:
-        return [(heading, source.text.strip("\n"), "")]
-    if opened.is_table(digest) and (rows := opened.rows_naming(digest, named)):
-        return [_rows(heading, opened.row_texts(digest), rows, most)]
+    longer = opened.is_table(digest) and len(opened.row_texts(digest)) > MOST_ROWS + 1
+    if longer and (rows := opened.rows_naming(digest, named)):
+        return [_rows(heading, opened.row_texts(digest), rows, opened.remarks(digest), most)]
     return [_cut(heading, source.text, most)]
 
 
@@ -155,20 +157,23 @@ def _cut(heading: str, text: str, most: int) -> tuple[str, str, str]:
     return heading, text[:most].strip("\n"), f"(Cut: these are the first {most} of {len(text)} characters.)"
 
 
-def _rows(heading: str, texts: list[str], rows: list[int], most: int) -> tuple[str, str, str]:
-    """The header and the rows that name the item, as many as fit."""
-    kept, size = [texts[0][:most]], len(texts[0])
-    shown = 0
-    for number in rows:
-        size += len(texts[number - 1]) + 1
-        if size > most:
+def _rows(heading: str, texts: list[str], rows: list[int], remarks: list[int], most: int) -> tuple[str, str, str]:
+    """The header, the rows that name the item, as many as fit, and remarks; in the order of the table."""
+    left = most - len(texts[0])
+    kept: list[int] = []
+    for number in [*rows, *(remark for remark in remarks if remark not in rows)]:
+        left -= len(texts[number - 1]) + 1
+        if left < 0:
             break
-        kept.append(texts[number - 1])
-        shown += 1
+        kept.append(number)
+    shown = len(set(kept) & set(rows))
     which = (
-        "the rows that name the item" if shown == len(rows) else f"the first {shown} of {len(rows)} rows that name it"
+        "the rows that name the item"
+        if shown == len(rows)
+        else f"the first {shown} of {len(rows)} rows that name the item"
     )
-    return heading, "\n".join(kept), f"(Cut: these are the header and {which}, of {len(texts) - 1} rows.)"
+    lines = [texts[0][:most], *(texts[number - 1] for number in sorted(kept))]
+    return heading, "\n".join(lines), f"(Of its {len(texts) - 1} rows, these are {which}.)"
 
 
 def _pages(heading: str, pages: list[str], most: int) -> list[tuple[str, str, str]]:
