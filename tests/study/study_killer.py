@@ -7,16 +7,15 @@ to be a process of its own with a single thread.
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 import sys
 import time
-import traceback
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
+from killing import attempt
 from small_studies import TOY, written
 
 from dissensus.record.opening import open_record
@@ -32,29 +31,9 @@ TEXT = TOY.replace("tokenizer: character,", "tokenizer: character, delay_s: 0.00
 
 
 def child(path: Path, folder: Path) -> None:
-    """Do what is left of the study; never returns."""
+    """Do what is left of the study."""
     units = [unit for unit in units_of(read_study(path)) if found(folder, unit) is None]
     anyio.run(Local(2).run, folder, units, lambda _unit, _found: None)
-    os._exit(0)
-
-
-def attempt(path: Path, folder: Path, kill_after_s: float | None) -> bool:
-    """One child, killed after a while unless it ends first. Returns whether it was killed."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            child(path, folder)
-        except BaseException:  # noqa: BLE001 - whatever it was, show it; the parent sees the exit status
-            traceback.print_exc()
-        finally:
-            os._exit(1)
-    if kill_after_s is not None:
-        time.sleep(kill_after_s)
-        os.kill(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
-    if not os.WIFSIGNALED(status) and os.waitstatus_to_exitcode(status) != 0:
-        raise SystemExit("a child failed")
-    return os.WIFSIGNALED(status)
 
 
 def came(path: Path, folder: Path) -> tuple[Any, dict[str, int]]:
@@ -82,7 +61,7 @@ def main() -> None:
     folder, kills, luck = Path(sys.argv[1]), int(sys.argv[2]), random.Random(int(sys.argv[3]))  # noqa: S311
     path = written(folder, TEXT)
     began = time.perf_counter()
-    attempt(path, folder / "whole", None)
+    attempt(partial(child, path, folder / "whole"), None)
     whole_s = time.perf_counter() - began
     expected, counts = came(path, folder / "whole")
     killed = rounds = 0
@@ -90,7 +69,7 @@ def main() -> None:
     while killed < kills:
         rounds += 1
         out = folder / str(rounds)
-        while attempt(path, out, luck.uniform(0.1, 0.5) * whole_s if killed < kills else None):
+        while attempt(partial(child, path, out), luck.uniform(0.1, 0.5) * whole_s if killed < kills else None):
             killed += 1
         data, own = came(path, out)
         same = same and data == expected and own == counts

@@ -7,14 +7,13 @@ to be a process of its own with a single thread.
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 import sys
 import time
-import traceback
+from functools import partial
 from pathlib import Path
 
+from killing import attempt
 from small_swarms import done_twice, ends, records, written
 
 from dissensus.interop.tasks_file import read_tasks
@@ -22,28 +21,8 @@ from dissensus.study.swarm.running import SwarmResult, run_swarm
 
 
 def child(tasks: Path, folder: Path) -> None:
-    """Do what is left of the swarm; never returns."""
+    """Do what is left of the swarm."""
     run_swarm(read_tasks(tasks, folder / "evidence"), folder)
-    os._exit(0)
-
-
-def attempt(tasks: Path, folder: Path, kill_after_s: float | None) -> bool:
-    """One child, killed after a while unless it ends first. Returns whether it was killed."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            child(tasks, folder)
-        except BaseException:  # noqa: BLE001 - whatever it was, show it; the parent sees the exit status
-            traceback.print_exc()
-        finally:
-            os._exit(1)
-    if kill_after_s is not None:
-        time.sleep(kill_after_s)
-        os.kill(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
-    if not os.WIFSIGNALED(status) and os.waitstatus_to_exitcode(status) != 0:
-        raise SystemExit("a child failed")
-    return os.WIFSIGNALED(status)
 
 
 def came(tasks: Path, folder: Path) -> SwarmResult:
@@ -56,7 +35,7 @@ def main() -> None:
     folder, kills, luck = Path(sys.argv[1]), int(sys.argv[2]), random.Random(int(sys.argv[3]))  # noqa: S311
     tasks = written(folder / "in", delay=0.01)
     began = time.perf_counter()
-    attempt(tasks, folder / "whole", None)
+    attempt(partial(child, tasks, folder / "whole"), None)
     whole_s = time.perf_counter() - began
     expected = came(tasks, folder / "whole")
     killed = rounds = 0
@@ -64,7 +43,7 @@ def main() -> None:
     while killed < kills:
         rounds += 1
         out = folder / str(rounds)
-        while attempt(tasks, out, luck.uniform(0.02, 0.9) * whole_s if killed < kills else None):
+        while attempt(partial(child, tasks, out), luck.uniform(0.02, 0.9) * whole_s if killed < kills else None):
             killed += 1
         found = came(tasks, out)
         problems += done_twice(out)

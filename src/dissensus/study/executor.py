@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Protocol
 
-import anyio
-
 from dissensus.errors import RunError, SpecError
 from dissensus.run.casting import Cast
 from dissensus.study.grid import Unit
+from dissensus.study.side_by_side import side_by_side
 from dissensus.study.unit_runs import Found, carry_out
 
 OnDone = Callable[[Unit, Found], None]
@@ -64,29 +64,22 @@ class Local:
         return self._until is not None and time.monotonic() >= self._until
 
     async def _side_by_side(self, folder: Path, units: Sequence[Unit], cast: Cast, on_done: OnDone) -> None:
-        rest = iter(units)
         dead = 0
 
-        async def worker() -> None:
+        async def do(unit: Unit) -> None:
             nonlocal dead
-            for unit in rest:
-                if self._is_over():
-                    return
-                one = await carry_out(folder, unit, cast)
-                on_done(unit, one)
-                dead = dead + 1 if one.lost and one.lost >= _calls(one) else 0
-                if dead >= DEAD_AFTER:
-                    raise RunError(
-                        f"In the last {dead} runs no call came about ({_reason(one)}).",
-                        next_step="See to the models or the budget, then give the same command again: it goes on here.",
-                    )
+            if self._is_over():
+                return
+            one = await carry_out(folder, unit, cast)
+            on_done(unit, one)
+            dead = dead + 1 if one.lost and one.lost >= _calls(one) else 0
+            if dead >= DEAD_AFTER:
+                raise RunError(
+                    f"In the last {dead} runs no call came about ({_reason(one)}).",
+                    next_step="See to the models or the budget, then give the same command again: it goes on here.",
+                )
 
-        try:
-            async with anyio.create_task_group() as tasks:
-                for _ in range(min(self.jobs, len(units))):
-                    tasks.start_soon(worker)
-        except BaseExceptionGroup as group:
-            raise _first(group) from None
+        await side_by_side([partial(do, unit) for unit in units], self.jobs)
 
 
 def refuse_early(units: Sequence[Unit], cast: Cast) -> None:
@@ -121,17 +114,3 @@ def _reason(one: Found) -> str:
         if event.kind == "outcome" and "problem" in event.body["outcome"]:
             return str(event.body["outcome"]["problem"])
     return "the budget is used up"
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error that a person should see: one of ours if there is one, and an interruption before all."""
-    leaves: list[BaseException] = []
-    todo: list[BaseException] = [group]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, BaseExceptionGroup):
-            todo.extend(one.exceptions)
-        else:
-            leaves.append(one)
-    leaves.sort(key=lambda one: isinstance(one, Exception))
-    return leaves[0]

@@ -16,11 +16,11 @@ from dissensus.run.casting import run_procedure
 from dissensus.run.reporting import in_cell
 from dissensus.script.outcomes import TransportFailure
 from dissensus.study.records import go_on
+from dissensus.study.side_by_side import Piece, side_by_side
 from dissensus.study.swarm.batch import seed_of
 from dissensus.study.swarm.bench import Bench, OnDone
 from dissensus.study.swarm.readings import Earlier, Reading, look, path_for
 from dissensus.study.swarm.shares import panel_for, share_of
-from dissensus.study.swarm.side_by_side import Piece, side_by_side
 from dissensus.study.swarm.spending import Lent
 
 DEAD_AFTER: Final = 3

@@ -11,6 +11,7 @@ from dissensus.decide.dispute.case import Case
 from dissensus.decide.dispute.case_data import case_from
 from dissensus.decide.dispute.precedence import Precedence, standing_from, with_standing
 from dissensus.run.inbox_rules import standing_rules
+from dissensus.study.side_by_side import Piece, side_by_side
 from dissensus.study.swarm import case_runs
 from dissensus.study.swarm.batch import drawn, seed_of
 from dissensus.study.swarm.bench import Bench
@@ -19,7 +20,6 @@ from dissensus.study.swarm.meeting import cases_of, spot_checked
 from dissensus.study.swarm.outcomes import ItemResult, PlantResult, fate_of, result_of
 from dissensus.study.swarm.planting import Planted, plant
 from dissensus.study.swarm.readings import ItemReport
-from dissensus.study.swarm.side_by_side import Piece, side_by_side
 
 Reports = Mapping[tuple[str, str], ItemReport]
 """By party and item."""
