@@ -552,13 +552,21 @@ def test_a_model_that_can_is_held_to_a_schema_and_others_are_not() -> None:
     assert held.schema is not None
     rows = LOG.splitlines()
     log = claims(claim(10, ("log.csv", rows[1]), ("log.csv", rows[2])))
-    for text in (GOOD, log, '{"none": "why"}'):
+    whole = GOOD.replace("]}]}", ']}], "none": null}')
+    table = log.replace("]}]}", ']}], "none": null}')
+    for text in (whole, table, '{"claims": [], "none": "why"}'):
         assert not problem_with(held.schema, json.loads(text))
     for was, now in (("note-4711", "note-4712"), ("received: 10", "received: 11"), ('"value": 10', '"value": "ten"')):
-        assert was in GOOD
-        assert problem_with(held.schema, json.loads(GOOD.replace(was, now)))
-    assert problem_with(held.schema, json.loads(log.replace(rows[1], rows[0]))), "the header says nothing"
-    assert problem_with(held.schema, {"claims": []})
+        assert was in whole
+        assert problem_with(held.schema, json.loads(whole.replace(was, now)))
+    for other in (rows[0], rows[3]):
+        assert problem_with(held.schema, json.loads(table.replace(rows[1], other))), (
+            "neither the header nor another order"
+        )
+    assert only(one_reply(whole))["value"] == 10
+    assert "does not say why" in one_reply('{"claims": [], "none": null}').silent["4711"]
+    both = one_reply(whole.replace("null", '"CANARY"'))
+    assert "CANARY" in json.dumps(both.asides["4711"]), "a reason beside a claim is kept"
 
 
 def test_what_an_agent_with_tools_reads_of_its_schema_holds_no_line_of_a_source() -> None:
@@ -566,7 +574,7 @@ def test_what_an_agent_with_tools_reads_of_its_schema_holds_no_line_of_a_source(
     spec = ToolSpec(name="calculator", description="Works out.")
     able = Seat(agent="ada", model="m", capabilities=frozenset({Capability.SCHEMA}), tools=(spec,))
     (asked,) = prompts_of(
-        share([pin("CANARY 1\n", "n.txt")], items=("4711",)), '{"answer": {"none": "x"}}', (able,)
+        share([pin("CANARY 1\n", "n.txt")], items=("4711",)), '{"answer": {"claims": [], "none": "x"}}', (able,)
     ).values()
     assert asked.prompt.count("CANARY") == 1
     assert "obeys this JSON schema" in asked.prompt
@@ -580,7 +588,9 @@ def test_the_lines_of_a_long_source_are_not_listed_in_the_schema() -> None:
     assert shown.lines == {"n": ("a", "b")}
     assert len(json.dumps(answer_schema((PALLETS,), shown))) < 2000
     none = share([], items=("x",))
-    assert not problem_with(answer_schema((PALLETS,), show(none, "x", opened(none), 0)), {"none": "there is no source"})
+    empty = answer_schema((PALLETS,), show(none, "x", opened(none), 0))
+    assert not problem_with(empty, {"claims": [], "none": "there is no source"})
+    assert problem_with(empty, {"claims": [claim(9)], "none": None})
 
 
 # --- what goes wrong

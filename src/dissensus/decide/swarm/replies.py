@@ -49,11 +49,11 @@ class Document:
 def answer_schema(wanted: Sequence[Wanted], shown: Shown) -> dict[str, object]:
     """JSON schema of an answer, for models that can be held to one.
 
-    Only what is wanted can be claimed. Of a source that is short one of its lines has to be quoted: small models cannot
-    copy. The line comes before the value, so that the value is written by a model that has just read it.
+    Only what is wanted can be claimed, and of a source that is short one of its lines has to be quoted: small models
+    cannot copy. It is an object with both keys, since some servers take no choice at the top.
     """
-    forms = [_closed({"claims": _list([_claim(one, shown) for one in wanted], len(wanted))}), _closed({"none": _TEXT})]
-    return {"anyOf": forms if shown.labels else forms[1:]}
+    claims = {**_list([_claim(one, shown) for one in wanted], len(wanted) if shown.labels else 0), "minItems": 0}
+    return _closed({"claims": claims, "none": {"type": ["string", "null"]}})
 
 
 def _claim(wanted: Wanted, shown: Shown) -> dict[str, object]:
@@ -62,7 +62,7 @@ def _claim(wanted: Wanted, shown: Shown) -> dict[str, object]:
             {"source": {"const": label}, "quote": {"enum": list(lines)} if (lines := shown.lines.get(label)) else _TEXT}
         )
         for label in shown.labels
-    ]
+    ] or [_closed({"source": _TEXT, "quote": _TEXT})]
     claim: dict[str, object] = {
         "attribute": {"const": wanted.attribute},
         "value": {"type": "number"} if wanted.unit else {"anyOf": [{"type": "number"}, _TEXT]},
@@ -141,7 +141,8 @@ def _document(data: Mapping[str, Any]) -> Document:
     if isinstance(claims, Mapping):
         claims = [claims]
     if isinstance(claims, list) and claims:
-        return Document(tuple(claims), besides=besides)
+        why = in_words(none) if none not in (None, "") else ""
+        return Document(tuple(claims), besides=" ".join(part for part in (besides, why) if part))
     if claims is not None and not isinstance(claims, list):
         return Document(besides=besides, problem="`claims` is no list.")
     if none is None and claims is None:
