@@ -60,6 +60,13 @@ def test_a_folder_is_no_record(tmp_path: Path, mode: str) -> None:
         open_record(tmp_path, mode)
 
 
+@pytest.mark.parametrize("name", ["pipe.db", "pipe.jsonl"])
+def test_a_pipe_is_no_record_and_nobody_waits_for_it(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(SpecError, match="pipe"):
+        open_record(tmp_path / name)
+
+
 def test_a_new_record_replaces_nothing(tmp_path: Path) -> None:
     path = made(tmp_path / "run.db")
     with pytest.raises(SpecError, match="exists"):

@@ -43,6 +43,8 @@ def open_record(
                 f"{name} cannot be written to: JSON lines are for exchange.",
                 next_step="Turn it into a record first: dissensus record import FILE.jsonl -o FILE.db",
             )
+        if Path(name).exists():
+            must_exist(name)
         return JsonlStore(name)
     if mode != "x":
         must_exist(name)
@@ -63,3 +65,5 @@ def must_exist(path: str) -> None:
         raise SpecError("there is no such record.", path=path, next_step="Look at the name and the folder.")
     if not os.access(path, os.R_OK):
         raise SpecError("this file may not be read.", path=path, next_step="Change its permissions.")
+    if not Path(path).is_file():  # reading a pipe would wait for somebody to write into it
+        raise SpecError("this is a pipe or a device, not a record.", path=path, next_step="Look at the name.")
