@@ -17,7 +17,7 @@ import yaml
 
 from dissensus.errors import SpecError
 
-MOST_BYTES: Final = 1_000_000
+MOST_BYTES: Final = 4_000_000
 DEEPEST: Final = 40
 MOST_NODES: Final = 50_000
 """Most values of a file, those that aliases repeat included."""

@@ -340,7 +340,7 @@ def test_a_number_that_two_versions_of_yaml_read_differently_is_refused(number: 
     [
         (b"agents: []\n# caf\xe9\n", 2, "The file is not UTF-8. Save it as UTF-8."),
         (b"\xff\xfe" + "agents: []".encode("utf-16-le"), 1, "The file is not UTF-8."),
-        (b"a: 1\n" * 2_000_000, 0, "The file is larger than 1 MB"),
+        (b"a: 1\n" * 2_000_000, 0, "The file is larger than 4 MB"),
     ],
 )
 def test_files_that_are_no_texts(tmp_path: Path, content: bytes, line: int, told: str) -> None:
