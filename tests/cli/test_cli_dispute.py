@@ -157,9 +157,7 @@ def test_reopen_again_opens_the_case_anew_after_its_record(folder: Path) -> None
     assert record.name in run("why", str(anew), "--jsonl").stdout.splitlines()[1]
     pinned = run("reopen", str(record), "--again", "--repin", "--json")
     again = json.loads(pinned.stdout)["again"]
-    assert (pinned.exit_code, again["status"], again["rule"]) == (0, "settled", "R1"), (
-        "what was quoted is gone"
-    )
+    assert (pinned.exit_code, again["status"], again["rule"]) == (0, "settled", "R1"), "what was quoted is gone"
     assert [one["claim"] for one in again["losers"]] == ["A"]
     now = hashlib.sha256(NOTE.replace("10", "12").encode()).hexdigest()
     assert again["cites"][0]["source_sha256"] == now
@@ -323,9 +321,10 @@ def test_files_that_are_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_binary_source_and_selectors_that_contradict_each_other(folder: Path) -> None:
     (folder / "note.txt").write_bytes(bytes(range(256)) * 4)
-    data = document("case.yaml")
-    assert (data["status"], data["rule"]) == ("settled", "R1")
-    assert data["losers"][0]["claim"] == "A"
+    result = run("dispute", "case.yaml", "--json")
+    data = json.loads(result.stdout)
+    assert (data["status"], data["losers"], result.exit_code) == ("incomplete", [], 1), "nobody could look into it"
+    assert "no text can be read from its source" in run("why", "case.yaml").stdout
     (folder / "runs").rename(folder / "old")
     (folder / "note.txt").write_text(NOTE)
     twice = CASE.replace("[{type: line, first: 3}]", "[{type: line, first: 3}, {type: line, first: 2}]")

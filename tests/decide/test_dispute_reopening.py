@@ -409,6 +409,21 @@ def test_a_file_that_is_no_text() -> None:
     assert "no text" in found.hint
 
 
+def test_what_nobody_can_read_voids_nothing_and_goes_back() -> None:
+    """A file in another encoding, a picture, a scan: that no quote was found in it is not the quote's fault."""
+    latin = "Stückzahl: 10".encode("latin-1")
+    for selector in (LineSelector(1, 1), TextSelector(0, 3), CsvSelector(1, 1), JsonSelector("/a"), PageSelector(1)):
+        found = opened(latin, "Stückzahl: 10", selector)
+        assert (found.unread, found.returns, found.voids, found.settles) == (True, True, False, False)
+    declared = Evidence(
+        sha256(latin).hexdigest(), (LineSelector(1, 1),), "Stückzahl: 10", media="text/plain; charset=cp1252"
+    )
+    assert reopen(declared, {declared.digest: latin}).result == "EXACT"
+    for data in ("", "Pallets: 10"):  # an empty text is a text
+        found = opened(data, "Pallets: 12 in all", LineSelector(1, 1))
+        assert (found.unread, found.voids) == (False, True)
+
+
 def test_a_declared_encoding() -> None:
     data = "Größe: 12".encode("latin-1")
     source = Source(data, "text/plain; charset=latin-1")

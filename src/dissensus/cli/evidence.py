@@ -133,6 +133,7 @@ def _result(item: Evidence, found: Reopened) -> dict[str, Any]:
         "cut": found.cut or None,
         "damaged": found.damaged,
         "contradictory": found.contradictory,
+        "unread": found.unread,
         "hint": found.hint or None,
     }
 

@@ -169,6 +169,8 @@ class Reopened:
         cut: the quote begins or ends inside a ``number`` or a ``word`` of the source: it is part of something else.
         damaged: the stored bytes do not hash to the digest.
         contradictory: the selectors select different texts.
+        unread: no text could be read from the bytes: they are binary, in another encoding, a scan or encrypted. What
+            nobody could look into refutes nobody.
         hint: a sentence for people. It decides nothing.
     """
 
@@ -180,6 +182,7 @@ class Reopened:
     cut: Literal["", "number", "word"] = ""
     damaged: bool = False
     contradictory: bool = False
+    unread: bool = False
     hint: str = ""
 
     @property
@@ -190,9 +193,9 @@ class Reopened:
     @property
     def returns(self) -> bool:
         """Whether the claim goes back to its author as incomplete."""
-        return self.result in RETURNING
+        return self.result in RETURNING or self.unread
 
     @property
     def voids(self) -> bool:
         """Whether the item is void."""
-        return self.result in VOIDING
+        return self.result in VOIDING and not self.unread

@@ -20,6 +20,9 @@ A quote selector alone is a search: one hit is EXACT (REPAIRED after N), several
 one. Several selectors have to select the same; line, csv, json and page selectors may be wider than a text, token or
 quote selector that goes with them. Selectors of which some hit and others do not are AMBIGUOUS, ``contradictory``.
 
+Where no text can be read from the bytes at all, rows 3 and 9 are ``unread``: the claim goes back, as it does from what
+is missing, and nobody is said to have forged a quote.
+
 Stored bytes that do not hash to the digest are NOT_FOUND, ``damaged``: they are not what was cited, and rule R1 voids
 the item.
 """
@@ -103,7 +106,7 @@ def _in_source(evidence: Evidence, source: Source) -> Reopened:
     several = [anchor for anchor in anchors if names_several(source, anchor)]
     for anchor, part in zip(anchors, selected, strict=True):
         if part is None and anchor not in several:
-            return Reopened("OUT_OF_RANGE", hint=_outside(anchor, evidence, source))
+            return Reopened("OUT_OF_RANGE", unread=bool(_unread(source)), hint=_outside(anchor, evidence, source))
     if several:
         named = "key on the way" if isinstance(several[0], JsonSelector) else "column's header"
         return Reopened("AMBIGUOUS", hint=f"The {named} is there more than once: which one is meant is not said.")
@@ -205,7 +208,8 @@ def _chosen(evidence: Evidence, space: Space, hits: list[Hit], *, alone: bool, e
 
 
 def _not_found(source: Source, hint: str) -> Reopened:
-    return Reopened("NOT_FOUND", hint=_unread(source) or hint)
+    why = _unread(source)
+    return Reopened("NOT_FOUND", unread=bool(why), hint=why or hint)
 
 
 def _unread(source: Source) -> str:
@@ -214,7 +218,7 @@ def _unread(source: Source) -> str:
         return "No page of the file can be read: it may be encrypted or damaged."
     if source.paged and not any(page.strip() for page in source.pages):
         return "The file has pages and no text: it may be a scan."
-    return "The source is no text." if source.text is None else ""
+    return "The source is no text in UTF-8, or in the encoding that is declared." if source.text is None else ""
 
 
 def _cut_hint(broken: str) -> str:

@@ -103,11 +103,15 @@ def r0(docket: Docket) -> Iterator[Applied]:
 
 
 def _closed(item: Item) -> str:
-    what = {
-        "SOURCE_MISSING": "no bytes are kept under the digest of its source",
-        "CHANGED": "nothing was kept of its source, which has changed since",
-        "AMBIGUOUS": "its quote stands at several places, or its selectors contradict each other",
-    }[item.reopened.result]
+    what = (
+        "no text can be read from its source"
+        if item.reopened.unread
+        else {
+            "SOURCE_MISSING": "no bytes are kept under the digest of its source",
+            "CHANGED": "nothing was kept of its source, which has changed since",
+            "AMBIGUOUS": "its quote stands at several places, or its selectors contradict each other",
+        }[item.reopened.result]
+    )
     hint = f" {item.reopened.hint}" if item.reopened.hint else ""
     return f"Its evidence cannot be opened ({item.reopened.result}): {what}.{hint}"
 
