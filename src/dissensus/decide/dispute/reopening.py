@@ -229,7 +229,7 @@ def _outside(anchor: Selector, evidence: Evidence, source: Source) -> str:
     """Why a selector is out of range, and where the quote stands instead, as a hint."""
     said = f"The {anchor.type} selector reaches out of the source."
     if why := _unread(source):
-        return f"{said} {why}"
+        return why
     if isinstance(anchor, JsonSelector) and not source.is_json:
         return f"{said} The source is no JSON document."
     if len(normal(evidence.quote)) < SHORTEST:
