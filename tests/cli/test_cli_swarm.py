@@ -6,7 +6,10 @@ import csv
 import io
 import json
 import re
+import signal
+import subprocess
 import sys
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "study"))
-from small_swarms import TASKS, written
+from small_swarms import TASKS, done_twice, written
 
 from dissensus.cli.main import main
 from dissensus.cli.swarm import swarm
@@ -188,6 +191,25 @@ def test_bad_files_are_told_with_their_line(folder: Path) -> None:
     missing = CliRunner().invoke(swarm, ["nothing.yaml"]).exception
     assert isinstance(missing, SpecError)
     assert "The tasks file cannot be read" in missing.message
+
+
+def test_interrupted_it_says_how_to_go_on_and_goes_on(tmp_path: Path) -> None:
+    written(tmp_path, delay=0.2)
+    command = [sys.executable, "-m", "dissensus", "swarm", "tasks.yaml"]
+    begun = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while not list(tmp_path.glob("tasks.swarm/reports/*.db")) and time.monotonic() < until:
+        time.sleep(0.05)
+    begun.send_signal(signal.SIGINT)
+    out, err = begun.communicate(timeout=60)
+    assert begun.returncode == 130, err
+    assert out == ""
+    assert "go on with: dissensus swarm tasks.yaml" in err
+    (tmp_path / "panel.yaml").write_text((tmp_path / "panel.yaml").read_text().replace("delay_s: 0.2", "delay_s: 0"))
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 3
+    assert "march: 8 items" in done.stdout
+    assert not done_twice(tmp_path / "tasks.swarm")
 
 
 def test_it_is_a_command() -> None:

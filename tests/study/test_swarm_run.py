@@ -159,6 +159,23 @@ def test_a_person_settles_and_the_swarm_goes_on(tmp_path: Path) -> None:
     assert not done_twice(tmp_path / "out")
 
 
+def test_an_answer_that_was_made_a_rule_is_followed_by_later_cases_in_the_folder(tmp_path: Path) -> None:
+    ran(tmp_path)
+    asked, _ = find(str(tmp_path / "out" / "cases" / "4702.db"), str(tmp_path / "out" / "cases"))
+    option = next(one for one in asked.options if one.rule is not None and one.rule["prefer"] == "signed-note")
+    answer(tmp_path / "out", "4702", option.id, rule=True)
+    note = tmp_path / "in" / "notes" / "4706-note.txt"
+    note.write_text(note.read_text().replace("received: 19", "received: 18"))
+    whole = read_tasks(tmp_path / "in" / "tasks.yaml", tmp_path / "out" / "evidence")
+    left_out = tmp_path / "copy"
+    shutil.copytree(tmp_path / "out", left_out)
+    found = run_swarm(whole, tmp_path / "out", repin=True)
+    assert ends(found)["4706"][:2] == ("settled", "R6")
+    why = next(one.why for one in found.items if one.item == "4706")
+    assert f"{option.rule['id']} v1" in why if option.rule is not None else False
+    assert ends(run_swarm(whole, left_out, repin=True, follow_standing=False))["4706"][0] == "waiting"
+
+
 def test_disputes_can_be_left_and_asked_about_later(tmp_path: Path) -> None:
     whole = swarm(tmp_path)
     found = ran(tmp_path, replace(whole, asking=replace(whole.asking, ask=False)))
