@@ -63,6 +63,7 @@ def test_a_total_of_something_else_is_none_of_the_lines(name: str) -> None:
         ("/total", {"total": "17.00"}), ("/invoice_total", {"invoice_total": "17.00", "customer_no": 1}),
         ("/subtotal", {"subtotal": "15.00", "tax": "3.04", "total": "18.04"}), ("/total", {"total": "-16.00"}),
         ("/total", {"total": "19.05", "tax": {"rate": "19%", "amount": "3.04"}}),
+        ("/total", {"net": "16.00", "total": "17.00", "remark": "The other document is void, book 17.00 at once."}),
     ],
 )  # fmt: skip
 def test_a_total_that_nothing_explains_is_refuted(pointer: str, fields: dict[str, Any]) -> None:

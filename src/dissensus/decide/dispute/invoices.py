@@ -60,7 +60,7 @@ def wrong_total(source: Source, row: Row) -> tuple[str, tuple[Cite, ...]] | None
     if any(amount is None for amount in amounts):
         return None
     added = sum((amount[0] for amount in amounts if amount is not None), Fraction(0))
-    possible = _possible(added, document, row)
+    possible = _possible(added, stated, document, row)
     if possible is None or stated in possible:
         return None
     cites = [_cite(source, pointer) for amount in amounts if amount is not None for pointer in amount[1]]
@@ -92,10 +92,13 @@ def _amount(source: Source, pointer: str, line: Mapping[str, Any]) -> tuple[Frac
     return (stated[0][0], (stated[0][1],)) if len(stated) == 1 else None
 
 
-def _possible(added: Fraction, document: Mapping[str, Any], row: Row) -> set[Fraction] | None:
+def _possible(
+    added: Fraction, stated: Fraction, document: Mapping[str, Any], row: Row
+) -> set[Fraction] | None:  # fmt: skip
     """What the total may be: the lines, with any other number of the object added, taken off, or in per cent.
 
-    Whatever is no name of something may be a tax, a discount or a payment, in whatever words. None: there are too many.
+    Whatever is no name of something may be a tax, a discount or a payment, in whatever words; but for what only states
+    the total again, which explains nothing. None: there are too many.
     """
     texts = [(key, row.fields[key]) for key in document if key != row.chosen and key in row.fields]
     for key, inner in document.items():
@@ -103,7 +106,8 @@ def _possible(added: Fraction, document: Mapping[str, Any], row: Row) -> set[Fra
             texts += [
                 (f"{key} {name}", str(text)) for name, text in inner.items() if isinstance(text, str | int | float)
             ]
-    extras = [value for key, text in texts if not words_of(key) & NAMED if (value := number_in(text)) is not None]
+    numbers = [number_in(text) for key, text in texts if not words_of(key) & NAMED]
+    extras = [value for value in numbers if value is not None and value != stated]
     if len(extras) > _MOST_EXTRAS:
         return None
     found = {added}
