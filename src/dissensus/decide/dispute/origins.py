@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from dissensus.decide.dispute.evidence import Evidence
-from dissensus.decide.dispute.normalise import normal
 from dissensus.decide.dispute.sources import Source
 
 METHOD: Final = "5-grams of words after N, Jaccard >= 0.9, equal numbers"
@@ -104,8 +103,7 @@ def _grams(text: str) -> frozenset[tuple[str, ...]]:
 def _text(source: Source | bytes | None) -> str:
     if source is None:
         return ""
-    text = (source if isinstance(source, Source) else Source(source)).text
-    return "" if text is None else normal(text).strip()
+    return (source if isinstance(source, Source) else Source(source)).plain_text
 
 
 class _Groups:

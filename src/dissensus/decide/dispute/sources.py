@@ -102,8 +102,13 @@ class Source:
     @cached_property
     def content(self) -> str:
         """What copies of one text share: SHA-256 of the text after N; of what is no text, the digest."""
-        text = normal(self.text or "").strip()
+        text = self.plain_text
         return sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else self.digest
+
+    @cached_property
+    def plain_text(self) -> str:
+        """The text after N, without blanks around it; empty if the bytes are no text."""
+        return normal(self.text or "").strip()
 
     @cached_property
     def lines(self) -> list[tuple[int, int]]:

@@ -11,14 +11,16 @@ from itertools import combinations
 from typing import Any
 
 from dissensus.decide.dispute.bearing import Measures
-from dissensus.decide.dispute.case import Case, Pinned, Report
+from dissensus.decide.dispute.case import Case, PackSize, Pinned, Report
 from dissensus.decide.dispute.case_data import cases_in
 from dissensus.decide.dispute.claims import Claim
 from dissensus.decide.dispute.comparing import compare_claims, contradictions
 from dissensus.decide.dispute.docket import Docket
 from dissensus.decide.dispute.evidence import Evidence
+from dissensus.decide.dispute.normalise import normal
 from dissensus.decide.dispute.parsing import claim_from
 from dissensus.decide.dispute.precedence import STANDING, Precedence, precedence_data
+from dissensus.decide.dispute.units import Units
 from dissensus.decide.swarm.work import READER
 from dissensus.study.panel_digest import digest_of
 from dissensus.study.swarm.batch import Party, Swarm, drawn
@@ -48,14 +50,15 @@ def cases_of(swarm: Swarm, item: str, reports: Reports, precedence: Precedence |
         return []
     readers = {agent: party for party in swarm.parties if party.by == "agent" for agent in party.agents}
     told = [f"{about['subject']}: {about['attribute']}" for about in (one.about(item) for one in swarm.wanted)]
-    sources = _sources(swarm, item, claims, readers)
+    sizes = tuple(size for size in swarm.pack_sizes if size.subject is None or _tells(size.subject, claims))
+    sources = _sources(swarm, item, claims, readers, sizes)
     case = Case(
         id=item,
         title="; ".join(dict.fromkeys(told)),
         claims=tuple(claims),
         sources=sources,
         live=_live(swarm, claims),
-        pack_sizes=swarm.pack_sizes,
+        pack_sizes=sizes,
         precedence=precedence,
         verifier=swarm.verifier,
         turns=swarm.turns,
@@ -67,7 +70,18 @@ def cases_of(swarm: Swarm, item: str, reports: Reports, precedence: Precedence |
             for agent in sorted({claim.by for claim in claims} & readers.keys())
         },
     )
-    return cases_in(case)
+    graph = contradictions(case.claims, _units(case))
+    return cases_in(case) if len(graph.contradictions) + len(graph.incomparable) > 1 else [case]
+
+
+def _tells(subject: str, claims: Sequence[Claim]) -> bool:
+    """Whether a claim is about ``subject``, so that what is declared of that matters here."""
+    return any(normal(claim.subject or "").strip() == normal(subject).strip() for claim in claims)
+
+
+def _units(case: Case) -> Units:
+    """What can be converted in a case. Declared conversions have to be reopened for that."""
+    return Docket(case).measures.units if case.pack_sizes else Measures().units
 
 
 def _claim(data: Mapping[str, Any], party: Party, report: ItemReport) -> Claim:
@@ -92,9 +106,11 @@ def _asides(report: ItemReport, ids: set[str]) -> Iterator[Report]:
             )
 
 
-def _sources(swarm: Swarm, item: str, claims: Sequence[Claim], readers: Mapping[str, Party]) -> dict[str, Pinned]:
+def _sources(
+    swarm: Swarm, item: str, claims: Sequence[Claim], readers: Mapping[str, Party], sizes: Sequence[PackSize]
+) -> dict[str, Pinned]:
     cited = {evidence.digest for claim in claims for evidence in claim.evidence}
-    cited |= {evidence.digest for size in swarm.pack_sizes for evidence in size.evidence}
+    cited |= {evidence.digest for size in sizes for evidence in size.evidence}
     if swarm.rounds:
         lacking = [readers[claim.by] for claim in claims if not claim.evidence and claim.by in readers]
         cited |= {digest for party in lacking for digest in party.of.get(item, ())}
@@ -125,7 +141,7 @@ def spot_checked(swarm: Swarm, cases: Mapping[str, Sequence[Case]]) -> frozenset
 
 def _agrees(case: Case) -> bool:
     """Whether two parties say the same, and nothing contradicts or cannot be compared."""
-    units = Docket(case).measures.units if case.pack_sizes else Measures().units
+    units = _units(case)
     graph = contradictions(case.claims, units)
     return (
         not graph.contradictions

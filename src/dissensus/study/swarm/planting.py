@@ -95,7 +95,7 @@ def plant(case: Case, kind: str, seed: int, others: Sequence[Case] = ()) -> Plan
                 changed[first.id], more = found
                 sources = {**more, **sources}
         case "forged-quote" | "edited-source":
-            spot = _spot(case, first)
+            spot = _spot(_read(case), first)
             number = None if spot is None else _one_digit(spot.number, f"{case.id}\0{first.id}", seed)
             if spot is not None and number is not None:
                 forged = _forged(first, spot, Fraction(number) - Fraction(spot.number))
@@ -121,11 +121,16 @@ def plant(case: Case, kind: str, seed: int, others: Sequence[Case] = ()) -> Plan
 # --- numbers in quotes
 
 
-def _spot(case: Case, claim: Claim) -> _Spot | None:
-    """A number in a quote of the claim that its value, or a part of its value, was read from."""
+def _read(case: Case) -> Docket:
+    """The case, opened, with what each item of evidence says."""
     docket = Docket(case)
     list(rules.r1(docket))
     list(rules.r2(docket))
+    return docket
+
+
+def _spot(docket: Docket, claim: Claim) -> _Spot | None:
+    """A number in a quote of the claim that its value, or a part of its value, was read from."""
     own = next((one for one in docket.claims if claim.id in one.ids), None)
     for item in own.items if own is not None else ():
         if item.evidence not in claim.evidence or item.reading is None or item.reading.value is None:
@@ -171,7 +176,8 @@ def _valued(claim: Claim, difference: Fraction) -> Claim:
 def _lie(case: Case, first: Claim, seed: int) -> dict[str, Claim]:
     """All reports of what ``first`` is about, changed by the same amount; nothing if one of them cannot be."""
     same = [claim for claim in case.claims if (claim.subject, claim.attribute) == (first.subject, first.attribute)]
-    spots = {claim.id: _spot(case, claim) for claim in same}
+    docket = _read(case)
+    spots = {claim.id: _spot(docket, claim) for claim in same}
     spot = spots[first.id]
     if len({claim.cell for claim in same}) < 2 or spot is None or None in spots.values():
         return {}
