@@ -14,10 +14,16 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parents[1] / "decide"))
 from disputing import case, cell, claim, digest, line, pin, settle
 
+from dissensus.decide.dispute.account import account_of
 from dissensus.decide.dispute.case import Case
 from dissensus.decide.dispute.case_data import case_data, case_from
 from dissensus.decide.dispute.docket import Docket
-from dissensus.study.swarm.batch import KINDS
+from dissensus.decide.swarm.work import Wanted
+from dissensus.record.memory import MemoryStore
+from dissensus.run.disputing import dispute
+from dissensus.study.swarm.batch import KINDS, Swarm
+from dissensus.study.swarm.case_runs import CaseRun
+from dissensus.study.swarm.outcomes import fate_of
 from dissensus.study.swarm.planting import Planted, plant
 
 
@@ -135,3 +141,28 @@ def test_what_cannot_be_planted_is_said() -> None:
     )
     assert plant(words, "forged-quote", 0, OTHERS) is None, "a word has no digit"
     assert plant(of, "unheard-of", 0, OTHERS) is None
+
+
+def fate(of: Case, claims: tuple[str, ...]) -> str:
+    store = MemoryStore()
+    dispute(of, record=store)
+    wanted = Wanted(attribute="pallets received", subject="order {item}", unit="pallet")
+    swarm = Swarm(name="s", items=("4700",), wanted=(wanted,), parties=())
+    return fate_of(swarm, "4700", CaseRun(case=of, work="", account=account_of(store.read())), claims)
+
+
+def test_what_becomes_of_a_fault_is_told_by_its_case() -> None:
+    of = agreed(4700, (6, 4))
+    assert fate(of, ("A",)) == "passed"
+    assert fate(planted(of, "forged-quote", 1).case, planted(of, "forged-quote", 1).claims) == "caught"
+    assert fate(planted(of, "no-evidence", 1).case, planted(of, "no-evidence", 1).claims) == "caught"
+    data = case_data(of)
+    late = case_from({**data, "claims": [{**data["claims"][0], "as_of": "2026-03-05"}, data["claims"][1]]})
+    assert fate(late, ("A",)) == "unchallenged", "nothing fell, and they speak of two times"
+    note = {
+        **data["claims"][0],
+        "value": 11,
+        "evidence": [{**data["claims"][0]["evidence"][0], "quote": "received: 11"}],
+    }
+    forged = case_from({**data, "claims": [note, data["claims"][1]], "asking": {"ask": False}})
+    assert fate(forged, ("B",)) == "believed", "the case was settled for it"

@@ -151,8 +151,11 @@ def _plants(summary: Summary, *, wanted: int) -> Iterator[str]:
 def caught_line(one: Caught) -> str:
     """How many of one kind were caught."""
     share = f"  [{one.low:.2f}, {one.high:.2f}]" if one.low is not None and one.high is not None else ""
-    rest = [f"{one.passed:,} not noticed"] * bool(one.passed) + [f"{one.believed:,} believed"] * bool(one.believed)
-    rest += [f"{one.missing:,} not looked at"] * bool(one.missing)
+    told = (
+        (one.unchallenged, "unchallenged"), (one.passed, "not noticed"), (one.believed, "believed"),
+        (one.missing, "not looked at"),
+    )  # fmt: skip
+    rest = [f"{count:,} {what}" for count, what in told if count]
     return f"{one.caught:>4,} of {one.planted:,} caught{share}" + (f"; {', '.join(rest)}" if rest else "")
 
 

@@ -206,7 +206,7 @@ def _spot(runs: Sequence[CaseRun]) -> Spot:
 
 # --- planted faults
 
-Fate = Literal["caught", "passed", "believed", "not looked at"]
+Fate = Literal["caught", "unchallenged", "passed", "believed", "not looked at"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,9 +216,9 @@ class PlantResult:
     Args:
         item, kind: where it was planted, and what it is.
         claims: the claims at fault.
-        fate: ``caught`` if they all fell, were returned, or the case is for a person to say; ``passed`` if nothing was
-            noticed; ``believed`` if the case was settled for one of them; ``not looked at`` for want of money, or after
-            an error.
+        fate: ``caught`` if they all fell, were returned, or the case is for a person to say; ``unchallenged`` if
+            nothing fell, and what is left does not agree; ``passed`` if nothing was noticed; ``believed`` if the case
+            was settled for one of them; ``not looked at`` for want of money, or after an error.
         state: of its case.
         record: of its case.
     """
@@ -236,8 +236,8 @@ class PlantResult:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-def fate_of(run: CaseRun, claims: Sequence[str]) -> Fate:
-    """What became of the claims at fault in a planted case."""
+def fate_of(swarm: Swarm, item: str, run: CaseRun, claims: Sequence[str]) -> Fate:
+    """What became of the claims at fault in a case that was planted in ``item``."""
     account = run.account
     if account is None or run.state in (State.ERROR, State.OPEN_BUDGET, State.OPEN):
         return "not looked at"
@@ -245,4 +245,6 @@ def fate_of(run: CaseRun, claims: Sequence[str]) -> Fate:
     down = {one["claim"] for one in (*verdict.get("losers", ()), *verdict.get("returned", ()))}
     if run.state in (State.DISPUTED, State.WAITING) or set(claims) <= down:
         return "caught"
-    return "believed" if run.state == State.SETTLED else "passed"
+    if run.state == State.SETTLED:
+        return "believed"
+    return "unchallenged" if any(_unchallenged(swarm, item, [run])) else "passed"

@@ -124,19 +124,19 @@ def chosen_of(bench: Bench, items: Sequence[ItemResult]) -> tuple[list[tuple[str
 
 def _planted(bench: Bench, item: str, planted: Planted, run: CaseRun, found: dict[str, PlantResult]) -> Piece:
     async def work() -> None:
-        found[planted.case.id] = _fate(item, planted, await _settled(bench, PLANTS, run))
+        found[planted.case.id] = _fate(bench, item, planted, await _settled(bench, PLANTS, run))
         bench.on_done("plant", planted.case.id)
 
     return work
 
 
-def _fate(item: str, planted: Planted, run: CaseRun) -> PlantResult:
+def _fate(bench: Bench, item: str, planted: Planted, run: CaseRun) -> PlantResult:
     account = run.account
     return PlantResult(
         item=item,
         kind=planted.kind,
         claims=planted.claims,
-        fate=fate_of(run, planted.claims),
+        fate=fate_of(bench.swarm, item, run, planted.claims),
         state=run.state,
         rule=str(account.verdict.get("rule") or "") if account is not None else "",
         record=account.record if account is not None else "",

@@ -24,13 +24,14 @@ class Caught:
 
     Args:
         planted: how many were looked at.
-        caught, passed, believed: what became of them.
+        caught, unchallenged, passed, believed: what became of them.
         missing: how many could not be looked at, for want of money or after an error.
         low, high: 95 % interval of the share that is caught (Wilson 1927); None if none was looked at.
     """
 
     planted: int
     caught: int
+    unchallenged: int
     passed: int
     believed: int
     missing: int
@@ -44,8 +45,8 @@ class Caught:
         looked = len(plants) - fates["not looked at"]
         low, high = wilson(fates["caught"], looked) if looked else (None, None)
         return cls(
-            planted=looked, caught=fates["caught"], passed=fates["passed"], believed=fates["believed"],
-            missing=fates["not looked at"], low=low, high=high,
+            planted=looked, caught=fates["caught"], unchallenged=fates["unchallenged"], passed=fates["passed"],
+            believed=fates["believed"], missing=fates["not looked at"], low=low, high=high,
         )  # fmt: skip
 
     def to_data(self) -> dict[str, Any]:
