@@ -176,6 +176,31 @@ def test_the_process_ends_when_ours_is_killed(smollm2_path: Path) -> None:
     assert gone_within(pid, 20)
 
 
+def test_the_process_ends_when_ours_is_killed_in_the_middle_of_long_calls(smollm2_path: Path) -> None:
+    program = (
+        "import sys, anyio\n"
+        "from dissensus.agents.llama import load\n"
+        "from dissensus.script.calls import Generate, Turn\n"
+        "model = load(sys.argv[1], slots=8, context=4096, threads=1)\n"
+        "async def main():\n"
+        "    await model.generate(Generate(turns=(Turn('user', 'Hi'),), max_tokens=1))\n"
+        "    print(model._engine.pid, flush=True)\n"
+        "    async with anyio.create_task_group() as calls:\n"
+        "        for n in range(8):\n"
+        "            long = Generate(turns=(Turn('user', f'{n} ' * 1900),), max_tokens=200)\n"
+        "            calls.start_soon(model.generate, long)\n"
+        "anyio.run(main)\n"
+    )
+    command = [sys.executable, "-c", program, str(smollm2_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        pid = int(child.stdout.readline())
+        time.sleep(1)  # the calls are under way, and take far longer than what is waited for below
+        assert child.poll() is None
+        child.kill()
+    assert gone_within(pid, 20)
+
+
 def test_the_process_ends_when_nobody_closed_it(smollm2_path: Path) -> None:
     program = (
         "import sys, anyio\n"

@@ -11,11 +11,11 @@ Standard output: one line of JSON, ``{"address": …}`` or ``{"error": …}``. S
 
 from __future__ import annotations
 
+import faulthandler
 import importlib
 import json
 import os
 import sys
-import threading
 from typing import Any
 
 GRACE_S = 5.0
@@ -35,9 +35,8 @@ def main() -> int:
         return 1
     print(json.dumps({"address": server.listening_address}), file=answers, flush=True)
     sys.stdin.read()
-    timer = threading.Timer(GRACE_S, os._exit, (0,))
-    timer.daemon = True
-    timer.start()
+    # a timer of Python's own would wait for the interpreter, which the engine holds until its work is done
+    faulthandler.dump_traceback_later(GRACE_S, exit=True)
     del server
     return 0
 
