@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from dissensus.cli.swarm_options import FILE, how_settled
 from dissensus.errors import StorageError, UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from dissensus.study.swarm.batch import Swarm
 
 _FOLDER = click.Path(path_type=Path)
-_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command()
@@ -31,9 +31,9 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
               help="What to compare: a column or a label; in DIR_B, OTHER. May be given several times.")  # fmt: skip
 @click.option("--unit", default="", metavar="UNIT", help="What is counted, where no unit stands there.")
 @click.option("--as-of", default="", metavar="TIME", help="Count what happened in this time only: 2026-03-02, or A/B.")
-@click.option("--items", "items_file", type=_FILE, metavar="FILE", help="The items, one a line.  [all that are found]")
+@click.option("--items", "items_file", type=FILE, metavar="FILE", help="The items, one a line.  [all that are found]")
 @click.option("--model", metavar="REF", help="Have agents on this model read, in place of the built-in reader.")
-@click.option("--panel", type=_FILE, metavar="FILE", help="Have agents of this panel read.")
+@click.option("--panel", type=FILE, metavar="FILE", help="Have agents of this panel read.")
 @click.option("--agents-a", metavar="N|NAMES", help="Who reads DIR_A: of --model so many, of --panel these: ada,ben.")
 @click.option("--agents-b", metavar="N|NAMES", help="Who reads DIR_B. Nobody named: the built-in reader.")
 @click.option("--verifier", default="", metavar="NAME|REF",
@@ -41,19 +41,13 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--spot-checks", type=click.FloatRange(0, 1), default=0.1, show_default=True, metavar="SHARE",
               help="Share of the items that the verifier looks at if nothing contradicts.")  # fmt: skip
 @click.option("--plants", default="", metavar="N|SHARE", help="Faults that are planted in copies: 5, or 0.05 of all.")
-@click.option("--write", "write_file", type=_FILE, metavar="TASKS.yaml",
+@click.option("--write", "write_file", type=FILE, metavar="TASKS.yaml",
               help="Write the tasks file that `dissensus swarm` would do the same with, and stop.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
               help="A folder for records and pinned copies.  [A-B.swarm where you are]")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="All randomness derives from it.")
 @click.option("--jobs", type=click.IntRange(1, 100), default=2, show_default=True, help="Records side by side.")
-@click.option("--require-cell", type=click.Choice(["strong", "medium"]), help="Run nothing below this level of cell.")
-@click.option("--no-ask", is_flag=True, help="Leave disputes as they are, without a question to a person.")
-@click.option("--no-standing-rules", is_flag=True, help="Do not use answers in DIR that were made rules.")
-@click.option("--repin", is_flag=True, help="Read again what has changed since it was read, and keep the rest.")
-@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write a table of the items.")
-@click.option("--html", "html_file", type=_FILE, metavar="FILE", help="Write one page that needs nothing else.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@how_settled
 @click.pass_context
 def reconcile(ctx: click.Context, /, *, folder_a: Path, folder_b: Path, **flags: Any) -> None:
     """Find where the documents in DIR_A and in DIR_B do not say the same, and settle it by what stands there.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dissensus.cli.json_document import show_json
+from dissensus.cli.swarm_options import FILE, how_settled
 from dissensus.errors import StorageError
 
 if TYPE_CHECKING:
@@ -20,23 +21,15 @@ if TYPE_CHECKING:
     from dissensus.study.swarm.bench import Stage
     from dissensus.study.swarm.running import SwarmResult
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-
 
 @click.command()
-@click.argument("tasks", metavar="TASKS.yaml", type=_FILE)
+@click.argument("tasks", metavar="TASKS.yaml", type=FILE)
 @click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
               help="A folder for records and pinned copies.  [TASKS.swarm where you are]")  # fmt: skip
 @click.option("--plan", is_flag=True, help="Say who would read what, and how many calls at most. Nobody is asked.")
 @click.option("--seed", type=int, help="All randomness derives from it.  [as the file says]")
 @click.option("--jobs", type=click.IntRange(1, 1000), metavar="N", help="Records side by side.  [as the file says]")
-@click.option("--require-cell", type=click.Choice(["strong", "medium"]), help="Run nothing below this level of cell.")
-@click.option("--no-ask", is_flag=True, help="Leave disputes as they are, without a question to a person.")
-@click.option("--no-standing-rules", is_flag=True, help="Do not use answers in DIR that were made rules.")
-@click.option("--repin", is_flag=True, help="Read again what has changed since it was read, and keep the rest.")
-@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write a table of the items.")
-@click.option("--html", "html_file", type=_FILE, metavar="FILE", help="Write one page that needs nothing else.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@how_settled
 def swarm(
     *, tasks: Path, output: Path | None, csv_file: Path | None, html_file: Path | None, as_json: bool, **flags: Any
 ) -> None:
