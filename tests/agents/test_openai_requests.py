@@ -143,6 +143,50 @@ def test_only_a_closed_schema_is_called_strict(schema: Mapping[str, object], str
     assert sent["json_schema"]["strict"] is strict
 
 
+def saying(text: str) -> Routes:
+    return {"/v1/chat/completions": lambda _data: chat(text)}
+
+
+CHOICE = {"anyOf": [CLOSED, {**CLOSED, "properties": {"tool": {"const": "add"}}, "required": ["tool"]}]}
+
+
+async def test_openai_takes_a_choice_of_forms_only_below_an_object() -> None:
+    said = '{"message": {"answer": "größer"}}'
+    outcome, seen = await call_server(saying(said), Generate(turns=TURNS, schema=CHOICE))
+    sent = seen[0].data["response_format"]["json_schema"]
+    assert sent["strict"] is True
+    assert sent["schema"] == {
+        "type": "object",
+        "properties": {"message": CHOICE},
+        "required": ["message"],
+        "additionalProperties": False,
+    }
+    assert isinstance(outcome, Reply)
+    assert outcome.text == '{"answer": "größer"}'
+
+
+async def test_what_an_enclosed_schema_refers_to_stays_at_the_top() -> None:
+    schema = {"anyOf": [{"$ref": "#/$defs/one"}, {"type": "string"}], "$defs": {"one": CLOSED}}
+    _, seen = await call_server(CHAT, Generate(turns=TURNS, schema=schema))
+    sent = seen[0].data["response_format"]["json_schema"]["schema"]
+    assert sent["properties"] == {"message": {"anyOf": schema["anyOf"]}}
+    assert sent["$defs"] == {"one": CLOSED}
+
+
+async def test_other_servers_are_given_a_choice_of_forms_as_it_is() -> None:
+    outcome, seen = await call_server(saying('{"message": 1}'), Generate(turns=TURNS, schema=CHOICE), server="vllm")
+    assert seen[0].data["response_format"]["json_schema"]["schema"] == CHOICE
+    assert isinstance(outcome, Reply)
+    assert outcome.text == '{"message": 1}'
+
+
+@pytest.mark.parametrize("said", ['{"message": {"answer": "cut', "plain words", "[1]", "5", '{"message": 1, "more": 2}'])
+async def test_a_reply_that_is_not_enclosed_stays_as_it_is(said: str) -> None:
+    outcome, _ = await call_server(saying(said), Generate(turns=TURNS, schema=CHOICE))
+    assert isinstance(outcome, Reply)
+    assert outcome.text == said
+
+
 async def test_a_server_of_unknown_kind_neither_continues_nor_scores() -> None:
     for call in (
         Extend(turns=TURNS, text="6"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
@@ -17,6 +18,7 @@ from dissensus.script.outcomes import Outcome, TransportFailure, Usage
 _T = TypeVar("_T")
 _NUMBER = re.compile(r"\d+")
 _REMEMBERED = 64
+_ENCLOSED = "message"
 
 
 class Link:
@@ -107,6 +109,28 @@ def messages(turns: Iterable[Turn], text: str = "") -> list[dict[str, str]]:
 def joined(turns: Iterable[Turn]) -> str:
     """The turns as a base model reads them: one after the other, a line end between them."""
     return "\n".join(turn.text for turn in turns)
+
+
+def enclosed(schema: Mapping[str, object]) -> dict[str, object]:
+    """``schema`` as the only property of an object: OpenAI takes a choice of forms anywhere but at the top."""
+    shared = {key: schema[key] for key in ("$defs", "definitions") if key in schema}  # that references begin at
+    inner = {key: value for key, value in schema.items() if key not in shared}
+    return {
+        "type": "object",
+        "properties": {_ENCLOSED: inner},
+        "required": [_ENCLOSED],
+        "additionalProperties": False,
+        **shared,
+    }
+
+
+def disclosed(text: str) -> str:
+    """What stands in ``text``, a message held to an :func:`enclosed` schema; ``text`` itself where it was cut short."""
+    try:
+        found = json.loads(text)
+        return json.dumps(found[_ENCLOSED], ensure_ascii=False) if list(found) == [_ENCLOSED] else text
+    except (ValueError, TypeError, RecursionError):
+        return text
 
 
 def response_format(schema: Mapping[str, object]) -> dict[str, object]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 from dissensus.agents.lacking import lacks
-from dissensus.agents.openai.link import Link, joined, messages, response_format
+from dissensus.agents.openai.link import Link, disclosed, enclosed, joined, messages, response_format
 from dissensus.agents.openai.llama_cpp import LlamaCppRoutes
 from dissensus.agents.openai.options import OpenAIOptions
 from dissensus.agents.openai.parse import read_chat, read_text
@@ -14,7 +15,7 @@ from dissensus.agents.openai.sglang import SglangRoutes
 from dissensus.agents.openai.vllm import VllmRoutes
 from dissensus.agents.served import Served
 from dissensus.script.calls import Capability, Extend, Generate, Score
-from dissensus.script.outcomes import Extended, Outcome
+from dissensus.script.outcomes import Extended, Outcome, Reply
 
 
 class _Routes(Protocol):
@@ -59,6 +60,9 @@ class OpenAI(Served):
             return lacks("This server takes no chat.")
         if call.schema is not None and Capability.SCHEMA not in self._can:
             return lacks("This server cannot be held to a JSON schema.")
+        if call.schema is not None and self.options.server == "openai" and call.schema.get("type") != "object":
+            found = await self.generate(replace(call, schema=enclosed(call.schema)))
+            return replace(found, text=disclosed(found.text)) if isinstance(found, Reply) else found
         form: dict[str, object] = {} if call.schema is None else {"response_format": response_format(call.schema)}
         if self.options.template == "none":
             if call.schema is not None and self.options.server == "llama.cpp":
