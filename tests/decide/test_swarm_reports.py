@@ -600,7 +600,7 @@ def test_a_reply_that_cannot_be_read_is_told_so_as_often_as_allowed() -> None:
     for repairs in (0, 1, 3):
         asked = prompts_of(share(items=("4711",), repairs=repairs), "CANARY no JSON at all")
         assert list(asked) == ["item/4711/ask", *(f"item/4711/repair/{n + 1}" for n in range(repairs))]
-        assert all("There is no JSON object in it." in one.prompt for key, one in asked.items() if "repair" in key)
+        assert all("The reply holds no JSON object." in one.prompt for key, one in asked.items() if "repair" in key)
         assert not any("CANARY" in one.prompt for one in asked.values()), "what it wrote is not repeated"
     found = play(share(items=("4711",)), lambda key, _effect: GOOD if "repair" in key else "hm")
     assert only(found)["value"] == 10

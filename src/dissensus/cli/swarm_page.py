@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from dissensus.study.swarm.running import SwarmResult
     from dissensus.study.swarm.summary import Summary
 
-_MORE: Final = "summary { cursor: pointer; } details { border-top: 1px solid var(--line); padding: .4rem 0; }"
+_MORE: Final = """
+summary { cursor: pointer; } details { border-top: 1px solid var(--line); padding: .4rem 0; }
+details p { scroll-margin-top: 3rem; } h2 { margin-top: 2rem; }
+.facts { width: auto; } .facts th { min-width: 13rem; } .facts td { padding-right: 2rem; } .how { white-space: nowrap; }
+"""
+
+
+_FACTS: Final = '<table class="facts">'
 
 
 def page_of(found: SwarmResult) -> str:
@@ -43,25 +50,36 @@ def page_of(found: SwarmResult) -> str:
 
 
 def _numbers(found: SwarmResult, summary: Summary) -> Iterator[str]:
-    yield "<table>"
+    yield _FACTS
     for outcome, count in summary.outcomes.items():
         if count:
             rules = ", ".join(f"{many} by {rule}" for rule, many in summary.rules.items())
             said = rules if outcome == "settled" and rules else SAID[outcome]
             yield _row(outcome, f"{count:,}", said)
-    yield "</table><h3>Reports</h3><table>"
+    yield "</table><h3>Reports</h3>"
+    yield _FACTS
     for reader in summary.readers:
         silent = "; ".join(f"{count} x {reason}" for reason, count in reader.silent)
         said = f"{reader.reported:,} of {reader.read:,}"
         yield _row(f"{reader.party}/{reader.agent}", said, silent, cell_line(reader))
-    yield "</table><h3>Spot checks</h3><table>"
+    yield "</table><h3>Spot checks</h3>"
+    yield _FACTS
     yield _row("drawn", f"{summary.drawn:,}", f"verifier: {found.swarm.verifier or 'none'}")
     for spot, count in summary.spots.items():
         yield _row(spot, f"{count:,}", "")
-    yield "</table><h3>Planted faults (share caught: Wilson's 95 % interval)</h3><table>"
-    for kind, one in [*summary.plants.items(), ("all", summary.all_plants)]:
-        yield _row(kind, caught_line(one).strip(), "")
-    yield f"</table><p>Cost: {escape(cost_line(found))}</p>"
+    yield "</table><h3>Planted faults (share caught: Wilson's 95 % interval)</h3>"
+    if summary.plants:
+        yield _FACTS
+        for kind, one in [*summary.plants.items(), ("all", summary.all_plants)]:
+            yield _row(kind, caught_line(one).strip())
+        yield "</table>"
+    else:
+        yield "<p>none</p>"
+    if summary.unplanted:
+        yield f"<p>No item was fit for: {escape(', '.join(summary.unplanted))}</p>"
+    yield f"<h3>Cost</h3><p>{escape(cost_line(found))}</p>"
+    if found.stopped:
+        yield f'<p class="bad">Limits of the budget that were hit: {escape(", ".join(found.stopped))}</p>'
 
 
 def _items(found: SwarmResult) -> Iterator[str]:
@@ -73,8 +91,9 @@ def _items(found: SwarmResult) -> Iterator[str]:
         item = escape(one.item)
         link = f'<a href="#case-{escape(one.item, quote=True)}">{item}</a>' if one.runs else item
         rule = f" by {one.rule}" if one.rule else ""
-        cells = [f"{one.outcome}{rule}", answer_of(one), *(reported(found, p, one.item) for p in parties), one.why]
-        yield f"<tr><td>{link}</td>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+        cells = [answer_of(one), *(reported(found, p, one.item) for p in parties), one.why]
+        how = f'<td class="how">{escape(one.outcome + rule)}</td>'
+        yield f"<tr><td>{link}</td>{how}{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
     yield "</table>"
 
 
@@ -82,10 +101,11 @@ def _case(one: ItemResult) -> Iterator[str]:
     for number, run in enumerate(one.runs):
         if run.account is None:
             continue
+        # inside what is folded: browsers unfold it for whoever follows the link
         mark = f' id="case-{escape(one.item, quote=True)}"' if not number else ""
         title = f"{run.account.case.get('id')}: {run.account.case.get('title')}"
-        yield f"<details{mark}><summary>{escape(title)} — {escape(run.state)}</summary>"
-        yield f'<p class="small">{escape(run.account.record)}</p>'
+        yield f"<details><summary>{escape(title)} — {escape(run.state)}</summary>"
+        yield f'<p class="small"{mark}>{escape(run.account.record)}</p>'
         for chapter in chapters(run.account):
             yield f"<h3>{escape(chapter.title)}</h3><table>"
             yield from (_row(label, text) for label, text in chapter.lines)

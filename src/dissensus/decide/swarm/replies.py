@@ -96,9 +96,9 @@ def document_in(text: str) -> Document:
     elif bare := tuple(one for one in found if "value" in one):
         document = Document(bare)
     elif "{" in read:
-        document = Document(problem="There is no JSON object with `claims` or `none` in it that can be read.")
+        document = Document(problem="The reply holds no JSON object with `claims` or `none` that can be read.")
     else:
-        document = Document(problem="There is no JSON object in it.")
+        document = Document(problem="The reply holds no JSON object.")
     cut = f"Only the first {LONGEST} of {len(text)} characters were read." if len(text) > LONGEST else ""
     return Document(document.claims, document.none, _besides(document.besides, read), document.problem, cut)
 
