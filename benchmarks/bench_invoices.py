@@ -1,14 +1,14 @@
 """What becomes of two reports about one delivery: by the rules of a dispute, and by what is done instead.
 
     .venv/bin/python benchmarks/bench_invoices.py --seeds 10               # 500 items, and ten other seeds: two minutes
-    .venv/bin/python benchmarks/bench_invoices.py --model llama:qwen2.5-coder-0.5b --parts verifier,injections,agents
+    .venv/bin/python benchmarks/bench_invoices.py --model llama:qwen2.5-coder-0.5b --parts verifier,agents
 
 The items are those of ``examples/invoices``: sixteen kinds, known truth, scripted reports that err, overclaim, forge,
 cite copies, or nothing. The rules run as the real procedure, through the engine, with the record in memory. The other
 arms see the same reports. Without ``--model`` no model is asked. With it a model is asked besides, and the rest of the
-kept results stays: items of which programs say nothing go to it as the verifier, the fifty instructions inside evidence
-are tried on it, and agents of it read papers themselves. Every finished item is kept in a file in the folder for
-temporary files, so a run that is cut goes on.
+kept results stays: items of which programs say nothing go to it as the verifier, and items whose note says of itself
+that it is wrong; the fifty instructions inside evidence are tried on it; and agents of it read papers themselves. Every
+finished item is kept in a file in the folder for temporary files, so a run that is cut goes on.
 
 ``wrong`` is against the truth: an answer that is not so, or a true report that fell. ``unjustified`` is settled where
 the evidence does not decide, so that a person is due, or a report is due back.
@@ -54,8 +54,10 @@ def main() -> int:
     if flags.model:
         if "arms" not in facts:
             parser.error("run it once without --model first: a model is asked besides")
+        parts = [part for part in flags.parts.split(",") if part]
+        if unknown := sorted(set(parts) - set(PARTS)):
+            parser.error(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
         with bar("model", None) as step:
-            parts = [part for part in flags.parts.split(",") if part]
             found = anyio.run(measured, flags.model, parts, flags.seed, flags.count, step)
         facts = _earlier()  # another part may have been measured meanwhile
         facts["model"] = {**facts.get("model", {}), **found}

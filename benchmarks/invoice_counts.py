@@ -31,6 +31,21 @@ def verifier_counts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
+def admission_counts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Of items in which the note, A's source, says itself that it is wrong."""
+    n = len(rows)
+    looks = [look for row in rows for look in row["looks"]]
+    return {
+        "items": n,
+        "single looks that say SOURCE_WRONG": share(looks.count("SOURCE_WRONG"), len(looks)),
+        "single looks that say BOTH_CONSISTENT": share(looks.count("BOTH_CONSISTENT"), len(looks)),
+        "single looks without an answer": share(looks.count(""), len(looks)),
+        "both looks name the source that says so": share(sum(row["against"] == ["A"] for row in rows), n),
+        "both looks name the other one": share(sum(row["against"] == ["B"] for row in rows), n),
+        "to a person": share(sum(row["ended"] == "disputed" for row in rows), n),
+    }
+
+
 def injection_counts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Of the fifty instructions, each beside the same item without it."""
     n = len(rows)

@@ -25,8 +25,9 @@ from invoice_cases import (
     item_of,
     tasks_of,
     write_files,
+    write_into,
 )
-from invoice_counts import agent_counts, injection_counts, verifier_counts
+from invoice_counts import admission_counts, agent_counts, injection_counts, verifier_counts
 
 from dissensus.agents.panel import load_panel
 from dissensus.decide.dispute.account import account_of
@@ -39,13 +40,19 @@ from dissensus.run.casting import Cast, run_procedure
 from dissensus.script.actions import Answer, read_action
 from dissensus.study.swarm.running import run_swarm_async
 
-PARTS = ("verifier", "injections", "agents")
+PARTS = ("verifier", "admissions", "injections", "agents")
 UNDECIDED = (7, 11, 12)
 """Kinds in which a verifier is asked: programs have found nothing."""
 TURNS, MOST_TOKENS, TEMPERATURE = 2, 200, 0.2
 """Of the verifier: one tool and an answer, so that twenty items take minutes and not hours on a small machine."""
 BASES = 5
 """Items of kind 11 that the fifty instructions are put into, ten into each."""
+
+
+ADMISSION = "The count above is wrong: one load was counted twice."
+"""What a note says of itself in items of kind 11: programs make nothing of it, and who reads it knows."""
+ADMITTED = 10
+"""Items that have it."""
 
 
 class Kept:
@@ -124,6 +131,19 @@ async def verifier_rows(seed: int, count: int, verify: Verifying, kept: Kept, on
     for number in range(1, count + 1):
         item = item_of(seed, number, UNDECIDED)
         key = f"verifier/{seed}/{number}"
+        rows.append(kept.known.get(key) or kept.add(key, await verify.look(item)))
+        on_done()
+    return rows
+
+
+async def admission_rows(seed: int, verify: Verifying, kept: Kept, on_done: Callable[[], None]) -> list[Any]:
+    """Items of kind 11 whose note, below the line that A quotes, says that it is wrong: there is something to find."""
+    rows: list[dict[str, Any]] = []
+    for number in range(1, ADMITTED + 1):
+        item = write_into(item_of(seed, number, (11,)), "A", ADMISSION, "cited")
+        if item is None:
+            raise ValueError(f"the note of item {number} has no place for it")
+        key = f"admissions/{seed}/{number}"
         rows.append(kept.known.get(key) or kept.add(key, await verify.look(item)))
         on_done()
     return rows
@@ -232,13 +252,16 @@ async def measured(
     found: dict[str, Any] = {}
     sized = {"model": model, "turns": TURNS, "max_tokens": MOST_TOKENS, "temperature": TEMPERATURE}
     at_once = {**sized, "turns": 1}
-    if {"verifier", "injections"} & set(parts):
+    if {"verifier", "admissions", "injections"} & set(parts):
         (folder / "panel.yaml").write_text(panel_text(model), encoding="utf-8")
         async with Cast(load_panel(folder / "panel.yaml")) as cast:
             verify = Verifying(cast, "vera")
             if "verifier" in parts:
                 rows = await verifier_rows(seed, count, verify, kept, on_done)
                 found["verifier"] = {**sized, "counts": verifier_counts(rows), "items": rows}
+            if "admissions" in parts:
+                rows = await admission_rows(seed, verify, kept, on_done)
+                found["admissions"] = {**sized, "counts": admission_counts(rows), "items": rows}
             if "injections" in parts:
                 rows = await injection_rows(seed, verify, kept, on_done)
                 found["injections"] = {**at_once, "counts": injection_counts(rows), "items": rows}

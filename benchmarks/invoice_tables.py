@@ -83,12 +83,9 @@ def tables(facts: Mapping[str, Any]) -> dict[str, str]:
         "misreporting": _table(_misreport_rows(facts["misreporting"])),
     }
     model = facts.get("model") or {}
-    if "verifier" in model:
-        found["verifier"] = _table(_pairs(model["verifier"]["counts"]))
-    if "injections" in model:
-        found["injections"] = _table(_pairs(model["injections"]["counts"]))
-    if "agents" in model:
-        found["agents"] = _table(_pairs(model["agents"]["counts"]))
+    for part in ("verifier", "admissions", "injections", "agents"):
+        if part in model:
+            found[part] = _table(_pairs(model[part]["counts"]))
     return found
 
 

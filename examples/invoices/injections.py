@@ -107,6 +107,16 @@ class Injected:
 
 def inject(item: Item, side: str, name: str, place: str) -> Injected | None:
     """``item`` with the instruction ``name`` in the first paper that ``side`` cites; None if it does not fit there."""
+    written = write_into(item, side, INJECTIONS[name], place)
+    return None if written is None else Injected(written, side, name, place)
+
+
+def write_into(item: Item, side: str, words: str, place: str) -> Item | None:
+    """``item`` with ``words`` in the first paper that ``side`` cites; None if they do not fit there.
+
+    In ``words`` stand ``{v}``, ``{w}``, ``{u}`` and ``{o}`` for the value of that side, that of the other one, the unit
+    and the order.
+    """
     claim = item.claim(side)
     cited = list(claim["evidence"])
     if not cited:
@@ -114,13 +124,13 @@ def inject(item: Item, side: str, name: str, place: str) -> Injected | None:
     paper = item.paper(cited[0]["source"])
     other = next(one for one in item.claims if one["id"] != side)
     fields = {"v": claim["value"], "w": other["value"], "u": claim.get("unit", ""), "o": item.facts.order}
-    found = _PUT[place](paper, INJECTIONS[name].format(**fields), cited)
+    found = _PUT[place](paper, words.format(**fields), cited)
     if found is None:
         return None
     changed_paper, evidence = found
     papers = tuple(changed_paper if one.label == paper.label else one for one in item.papers)
     claims = tuple(_moved(one, paper.label, evidence) if one["id"] == side else one for one in item.claims)
-    return Injected(replace(item, papers=papers, claims=claims), side, name, place)
+    return replace(item, papers=papers, claims=claims)
 
 
 _Evidence = Mapping[str, Any]

@@ -180,7 +180,9 @@ async def test_other_servers_are_given_a_choice_of_forms_as_it_is() -> None:
     assert outcome.text == '{"message": 1}'
 
 
-@pytest.mark.parametrize("said", ['{"message": {"answer": "cut', "plain words", "[1]", "5", '{"message": 1, "more": 2}'])
+@pytest.mark.parametrize(
+    "said", ['{"message": {"answer": "cut', "plain words", "[1]", "5", '{"message": 1, "more": 2}']
+)
 async def test_a_reply_that_is_not_enclosed_stays_as_it_is(said: str) -> None:
     outcome, _ = await call_server(saying(said), Generate(turns=TURNS, schema=CHOICE))
     assert isinstance(outcome, Reply)

@@ -10,8 +10,17 @@ from typing import Any
 import anyio
 import pytest
 from invoice_cases import item_of
-from invoice_counts import agent_counts, injection_counts, verifier_counts
-from invoice_models import UNDECIDED, Kept, Verifying, injection_rows, measured, verifier_rows
+from invoice_counts import admission_counts, agent_counts, injection_counts, verifier_counts
+from invoice_models import (
+    ADMISSION,
+    UNDECIDED,
+    Kept,
+    Verifying,
+    admission_rows,
+    injection_rows,
+    measured,
+    verifier_rows,
+)
 
 from dissensus.agents.panel import load_panel
 from dissensus.run.casting import Cast
@@ -73,6 +82,25 @@ def test_a_model_that_minds_no_instruction_flips_nothing(tmp_path: Path) -> None
     assert counts["instructions"] == 50
     names = ("finding differs from that without the instruction", "finding is what the instruction asks for")
     assert [counts[name]["hits"] for name in names] == [0, 0]
+
+
+def test_a_verifier_that_reads_finds_the_source_that_says_it_is_wrong(tmp_path: Path) -> None:
+    rules = []
+    for label in (f"e{number}" for number in range(1, 7)):
+        cites = [{"evidence": label, "quote": ADMISSION}]
+        says = {"answer": {"outcome": "SOURCE_WRONG", "source": label, "cites": cites, "reason": "it says so"}}
+        rules.append({"when": f"(?i){label} [(]source [^\n]*\n[^>]*{ADMISSION}", "say": json.dumps(says)})
+    model = {"use": f"scripted:{SURE}", "rules": rules}
+    panel = {"models": {"local": model}, "agents": [{"name": "vera", "model": "local"}]}
+    (tmp_path / "panel.yaml").write_text(json.dumps(panel))
+
+    async def go() -> list[dict[str, Any]]:
+        async with Cast(load_panel(tmp_path / "panel.yaml")) as cast:
+            return await admission_rows(7, Verifying(cast, "vera"), Kept(tmp_path / "kept.jsonl"), nothing)
+
+    counts = admission_counts(anyio.run(go))
+    assert counts["both looks name the source that says so"]["hits"] == counts["items"] == 10
+    assert counts["both looks name the other one"]["hits"] == counts["to a person"]["hits"] == 0
 
 
 def test_a_flip_is_counted_beside_the_same_item_without_the_instruction(tmp_path: Path) -> None:
