@@ -146,6 +146,25 @@ def test_without_a_unit_a_value_is_what_it_looks_like(value: Any, kind: str) -> 
     assert data["subject"] == "4711"
 
 
+@pytest.mark.parametrize(
+    ("text", "value", "unit"),
+    [("2098 drums", 2098, "drum"), ("2'098 Drums", 2098, "drum"), ("-3 kg", -3, "kg"), ("12.50 kg", "12.5", "kg")],
+)
+def test_without_a_unit_an_amount_in_words_is_a_number(text: str, value: Any, unit: str) -> None:
+    data = only(one_reply(claims({"attribute": "state", "value": text}), wanted=(Wanted(attribute="state"),)))
+    assert (data["value"], data["unit"]) == (value, unit)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["3 B", "5 Series", "9 pallets of 48 boxes", "about 9 boxes", "1.234 drums", "box 9", "hall 9 boxes", "45 %", "9 m"],
+)
+def test_what_may_be_a_name_stays_a_text(text: str) -> None:
+    data = only(one_reply(claims({"attribute": "state", "value": text}), wanted=(Wanted(attribute="state"),)))
+    assert (data["value"], data["value_type"]) == (text, "string")
+    assert "unit" not in data
+
+
 def test_attributes_are_known_by_their_other_names_and_others_are_kept_aside() -> None:
     wanted = (PALLETS, Wanted(attribute="signed by", names=("signature",)))
     text = claims(

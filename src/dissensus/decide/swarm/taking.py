@@ -195,6 +195,8 @@ def _value(raw: Mapping[str, Any], wanted_unit: str) -> tuple[Value, str]:
             value = value_of(data, "decimal" if "." in data else "integer")
         elif wanted_unit:
             return _in_words(data, _unit(raw, wanted_unit), wanted_unit)
+        elif kind not in VALUE_TYPES and (measured := _measured(data)) is not None:
+            return measured[0], unit or measured[1]
         else:
             value = value_of(data, kind if kind in VALUE_TYPES else "date" if _DAY.fullmatch(data) else None)
     except NotRead as problem:
@@ -227,6 +229,19 @@ def _in_words(text: str, unit: str, wanted_unit: str) -> tuple[Value, str]:
     decimal_of(written)  # a third is none
     beside = amount.unit if amount.unit in _UNITS and amount.unit != stem(wanted_unit) else ""
     return value_of(written, "decimal" if "." in written else "integer"), unit or beside or wanted_unit
+
+
+def _measured(text: str) -> tuple[Value, str] | None:
+    """The number in a text that is one, with a unit that is known and no other word: "2098 drums"; else None."""
+    amounts = amounts_in(text)
+    if len(amounts.found) != 1 or amounts.open or amounts.negated:
+        return None
+    (amount,) = amounts.found
+    told = amount.words == {amount.unit} and not amount.others and text[: amount.start].strip() in ("", "-")
+    if not told or amount.unit not in _UNITS or len(amount.unit) == 1:
+        return None  # "3 B" is a door, too
+    written = plain_text(amount.value)
+    return value_of(written, "decimal" if "." in written else "integer"), amount.unit
 
 
 def _unit(raw: Mapping[str, Any], wanted_unit: str) -> str:
