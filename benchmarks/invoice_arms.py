@@ -36,8 +36,8 @@ class End:
         rule: by which it was settled.
         losers, returned: reports that fell, or went back.
         live: what was told of a file that was edited; "" if of none.
-        calls: of models.
-        tokens: read and written.
+        calls: of models; of items that were read together, the mean.
+        tokens: read and written, likewise.
         cpu_ms: of this process.
         input: hash of what a verifier is given.
     """
@@ -48,8 +48,8 @@ class End:
     losers: tuple[str, ...] = ()
     returned: tuple[str, ...] = ()
     live: str = ""
-    calls: int = 0
-    tokens: int = 0
+    calls: float = 0
+    tokens: float = 0
     cpu_ms: float = 0.0
     input: str = ""
 

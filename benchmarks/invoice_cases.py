@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "invoi
 from batches import batch_of, tasks_of, write_files
 from cited import Claim
 from draws import Draws
+from folders import PARTIES
 from injections import INJECTIONS, PLACES, inject, write_into
 from items import NAMES, SIDES, Item, Style
 from kinds import item_of
@@ -27,8 +28,8 @@ from misreporting import WAYS, misreport
 from papers import Paper
 
 __all__ = [
-    "INJECTIONS", "NAMES", "PLACES", "SIDES", "WAYS", "Claim", "Draws", "Item", "Style", "batch_of", "case_of",
-    "inject", "item_of", "misreport", "pinned_of", "tasks_of", "write_files", "write_into",
+    "INJECTIONS", "NAMES", "PARTIES", "PLACES", "SIDES", "WAYS", "Claim", "Draws", "Item", "Style", "batch_of",
+    "case_of", "inject", "item_of", "misreport", "pinned_of", "tasks_of", "write_files", "write_into",
 ]  # fmt: skip
 
 

@@ -9,36 +9,29 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from invoice_agents import READERS, VERIFIER, agents_measured
 from invoice_arms import end_of
 from invoice_cases import (
     INJECTIONS,
-    NAMES,
     Item,
-    batch_of,
     case_of,
     inject,
     item_of,
-    tasks_of,
-    write_files,
     write_into,
 )
-from invoice_counts import admission_counts, agent_counts, injection_counts, verifier_counts
+from invoice_counts import admission_counts, injection_counts, verifier_counts
 
 from dissensus.agents.panel import load_panel
 from dissensus.decide.dispute.account import account_of
 from dissensus.decide.dispute.case import Asking
 from dissensus.decide.dispute.looking import answered
 from dissensus.decide.procedures import settings_of_dispute
-from dissensus.interop.tasks_file import read_tasks
 from dissensus.record.memory import MemoryStore
 from dissensus.run.casting import Cast, run_procedure
 from dissensus.script.actions import Answer, read_action
-from dissensus.study.swarm.running import run_swarm_async
 
 PARTS = ("verifier", "admissions", "injections", "agents")
 UNDECIDED = (7, 11, 12)
@@ -175,68 +168,11 @@ async def injection_rows(seed: int, verify: Verifying, kept: Kept, on_done: Call
     return rows
 
 
-# --- agents that read for themselves
-
-
 def panel_text(model: str) -> str:
     """A panel of one model in several seats."""
-    names = ("ada", "cleo", "vera")
+    names = (*READERS.values(), VERIFIER)
     seats = [{"name": name, "model": "local", "temperature": TEMPERATURE, "max_tokens": MOST_TOKENS} for name in names]
     return f"models: {{local: {{use: {json.dumps(model)}}}}}\nagents: {json.dumps(seats)}\n"
-
-
-async def agent_rows(
-    seed: int, count: int, model: str, folder: Path, on_done: Callable[[], None]
-) -> list[dict[str, Any]]:
-    """``count`` items read by agents of the model, each side from its own papers, the model as verifier.
-
-    Kind 6 is left out: its reports are about two times, and what is wanted here is about one.
-    """
-    kinds = tuple(kind for kind in NAMES if kind != 6)
-    batch = batch_of(seed, count, kinds)
-    wanted = [{"attribute": batch.attribute, "as_of": "2026", "note": "Add up all rows of the order."}]
-    sources = {
-        "A": [{"files": "notes/{item}*", "kind": "note"}],
-        "B": [{"file": "warehouse.csv", "kind": "log"}, {"files": "tickets/{item}.txt", "kind": "ticket"}],
-    }
-    more = ("verifier: vera", f"turns: {TURNS}", "rounds: 0", "spot_checks: 0", "jobs: 1")
-    tasks = tasks_of(batch, seed, wanted=wanted, readers={"A": ["ada"], "B": ["cleo"]}, sources=sources, more=more)
-    write_files(folder, {**batch.files, "panel.yaml": panel_text(model).encode(), "swarm.yaml": tasks.encode()})
-    swarm = read_tasks(folder / "swarm.yaml", folder / "pinned")
-    swarm = replace(swarm, asking=replace(swarm.asking, ask=False))
-    result = await run_swarm_async(swarm, folder / "records", on_done=lambda *_: on_done())
-    items = {item.facts.order: item for item, _ in batch.items}
-    return [_agent_row(items[one.item], one) for one in result.items]
-
-
-def _agent_row(item: Item, result: Any) -> dict[str, Any]:
-    right = {Fraction(str(claim["value"])) for claim in item.claims if item.true[claim["id"]]}
-    right.add(Fraction(item.facts.received))
-    claims, standing, fell, calls = [], [], [], 0
-    for run in result.runs:
-        if run.account is None:
-            continue
-        calls += run.account.budget["spent"]["calls"]
-        lost = {one["claim"] for one in run.account.verdict.get("losers", [])}
-        left = set(run.account.verdict.get("standing", []))
-        for claim in run.account.case["claims"]:
-            true = Fraction(str(claim["value"])) in right
-            claims.append({"party": claim["cell"], "value": str(claim["value"]), "true": true,
-                           "cited": len(claim.get("evidence", []))})  # fmt: skip
-            standing += [true] if claim["id"] in left else []
-            fell += [true] if claim["id"] in lost else []
-    wrong = result.outcome in ("settled", "consistent") and (not all(standing) or any(fell))
-    return {
-        "item": item.name, "kind": item.kind, "outcome": result.outcome, "rule": result.rule, "wrong": wrong,
-        "claims": claims, "silent": dict(result.silent), "true reports that fell": sum(fell), "calls": calls,
-    }  # fmt: skip
-
-
-def _number(value: Any) -> Fraction | None:
-    try:
-        return Fraction(str(value))
-    except ValueError:
-        return None
 
 
 # --- all parts
@@ -255,7 +191,7 @@ async def measured(
     if {"verifier", "admissions", "injections"} & set(parts):
         (folder / "panel.yaml").write_text(panel_text(model), encoding="utf-8")
         async with Cast(load_panel(folder / "panel.yaml")) as cast:
-            verify = Verifying(cast, "vera")
+            verify = Verifying(cast, VERIFIER)
             if "verifier" in parts:
                 rows = await verifier_rows(seed, count, verify, kept, on_done)
                 found["verifier"] = {**sized, "counts": verifier_counts(rows), "items": rows}
@@ -266,6 +202,8 @@ async def measured(
                 rows = await injection_rows(seed, verify, kept, on_done)
                 found["injections"] = {**at_once, "counts": injection_counts(rows), "items": rows}
     if "agents" in parts:
-        rows = await agent_rows(seed, count, model, folder / f"agents-{seed}-{count}", on_done)
-        found["agents"] = {**sized, "counts": agent_counts(rows), "items": rows}
+        place = folder / f"agents-{seed}-{count}"
+        panel = panel_text(model)
+        own = await agents_measured(seed, count, turns=TURNS, panel=panel, folder=place, on_done=on_done)
+        found["agents"] = sized | own
     return found

@@ -86,6 +86,8 @@ def tables(facts: Mapping[str, Any]) -> dict[str, str]:
     for part in ("verifier", "admissions", "injections", "agents"):
         if part in model:
             found[part] = _table(_pairs(model[part]["counts"]))
+    if arms := model.get("agents", {}).get("arms"):
+        found["agents-arms"] = _table(_arm_rows(arms, tokens=True))
     return found
 
 
@@ -112,14 +114,14 @@ def _interval(data: Mapping[str, Any]) -> str:
     return f"{data['hits']} ({100 * data['low']:.1f}–{100 * data['high']:.1f} %)"
 
 
-def _arm_rows(arms: Mapping[str, Any]) -> Iterable[Sequence[object]]:
+def _arm_rows(arms: Mapping[str, Any], *, tokens: bool = False) -> Iterable[Sequence[object]]:
     yield ("", "consistent", "settled", "wrong", "unjustified", "to a person", "returned", "no answer", "coverage",
-           "calls", "CPU ms")  # fmt: skip
+           "calls", "tokens" if tokens else "CPU ms")  # fmt: skip
     for name, row in arms.items():
         yield (
             name, row["consistent"], row["settled"], _interval(row["wrong"]), _interval(row["unjustified"]),
             row["person"]["hits"], row["returned"]["hits"], row["no answer"], f"{100 * row['coverage']['share']:.1f} %",
-            f"{row['calls']:g}", f"{row['cpu_ms']:.1f}",
+            f"{row['calls']:g}", f"{row['tokens']:,.0f}" if tokens else f"{row['cpu_ms']:.1f}",
         )  # fmt: skip
 
 

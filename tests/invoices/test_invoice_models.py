@@ -9,7 +9,8 @@ from typing import Any
 
 import anyio
 import pytest
-from invoice_cases import item_of
+from invoice_agents import arms_of
+from invoice_cases import PARTIES, item_of
 from invoice_counts import admission_counts, agent_counts, injection_counts, verifier_counts
 from invoice_models import (
     ADMISSION,
@@ -24,6 +25,7 @@ from invoice_models import (
 
 from dissensus.agents.panel import load_panel
 from dissensus.run.casting import Cast
+from dissensus.study.swarm.spending import Taken
 
 SURE = '{"answer": {"outcome": "BOTH_CONSISTENT", "cites": [], "reason": "each is sound"}}'
 VAGUE = '{"answer": {"outcome": "SOURCE_WRONG", "source": "e1", "cites": [], "reason": "it looks wrong"}}'
@@ -147,3 +149,36 @@ def test_claims_of_agents_are_held_to_the_truth(tmp_path: Path, monkeypatch: pyt
             assert found["counts"]["items that ended incomplete"]["hits"] == 3, "reports without evidence go back"
             return
     pytest.fail("no attribute was the wanted one")
+
+
+def test_ways_to_make_one_answer_are_tried_on_what_agents_have_read() -> None:
+    item = item_of(7, 1, (11,))
+    a, b = (str(item.claim(side)["value"]) for side in "AB")
+    truth = {value: item.true[side] for side, value in (("A", a), ("B", b))}
+
+    def row(*values: str) -> dict[str, Any]:
+        told = zip(PARTIES.values(), values, strict=False)
+        claims = [
+            {"party": party, "value": value, "unit": "", "true": truth.get(value, False), "cited": 1}
+            for party, value in told
+            if value
+        ]
+        return {"outcome": "disputed", "rule": "R7", "wrong": False, "claims": claims, "calls": 4, "tokens": 400}
+
+    cost = {"A": Taken(calls=3, tokens_in=30, tokens_out=3), "B": Taken(calls=5, tokens_in=None, tokens_out=None)}
+    pairs = [(item, row(a, b)), (item, row(a, a)), (item, row("", b)), (item, row("many", "")), (item, row("", ""))]
+    arms = arms_of(pairs, 7, cost)
+    assert all(len(ended) == len(pairs) for ended in arms.values())
+    own = arms["rules of a dispute"]
+    assert {(end.ended, end.wrong) for _, end in own} == {("disputed", False)}
+    assert (own[0][1].calls, own[0][1].tokens) == (8 / 5 + 4, 33 / 5 + 400)
+    documents, warehouse = (arms[f"the agent for {party} alone"] for party in PARTIES.values())
+    ends = [(end.ended, end.wrong) for _, end in documents]
+    assert ends == [("settled", not truth[a])] * 2 + [("nothing", False)] * 3
+    assert [end.ended for _, end in warehouse] == ["settled", "settled", "settled", "nothing", "nothing"]
+    assert documents[0][1].calls == 3 / 5
+    fair = arms["majority of three, rho 0"]
+    assert [end.ended for _, end in fair][:2] == ["settled", "consistent"]
+    assert not fair[0][1].wrong, "the third voter knows"
+    assert arms["mean"][0][1].wrong
+    assert not {"most confident wins", "longest report wins", "merge by confidence"} & set(arms)
