@@ -157,7 +157,17 @@ def test_without_a_unit_an_amount_in_words_is_a_number(text: str, value: Any, un
 
 @pytest.mark.parametrize(
     "text",
-    ["3 B", "5 Series", "9 pallets of 48 boxes", "about 9 boxes", "1.234 drums", "box 9", "hall 9 boxes", "45 %", "9 m"],
+    [
+        "3 B",
+        "5 Series",
+        "9 pallets of 48 boxes",
+        "about 9 boxes",
+        "1.234 drums",
+        "box 9",
+        "hall 9 boxes",
+        "45 %",
+        "9 m",
+    ],
 )
 def test_what_may_be_a_name_stays_a_text(text: str) -> None:
     data = only(one_reply(claims({"attribute": "state", "value": text}), wanted=(Wanted(attribute="state"),)))

@@ -21,6 +21,7 @@ from dissensus.run import runs
 from dissensus.run.inbox_answers import Given
 from dissensus.run.inbox_desk import hand_in
 from dissensus.run.inbox_folder import find
+from dissensus.run.inbox_withdrawing import withdraw
 from dissensus.study.swarm.planning import plan_of
 from dissensus.study.swarm.running import SwarmResult, run_swarm
 from dissensus.study.swarm.summary import exit_code, pressing, summary_of
@@ -174,6 +175,85 @@ def test_an_answer_that_was_made_a_rule_is_followed_by_later_cases_in_the_folder
     why = next(one.why for one in found.items if one.item == "4706")
     assert f"{option.rule['id']} v1" in why if option.rule is not None else False
     assert ends(run_swarm(whole, left_out, repin=True, follow_standing=False))["4706"][0] == "waiting"
+
+
+def ruled(tmp_path: Path) -> str:
+    """Answer 4702 and make it a rule, while 4706 waits for the same kind of answer; the rule's id."""
+    ran(tmp_path)
+    asked, _ = find(str(tmp_path / "out" / "cases" / "4702.db"), str(tmp_path / "out" / "cases"))
+    option = next(one for one in asked.options if one.rule is not None and one.rule["prefer"] == "signed-note")
+    answer(tmp_path / "out", "4702", option.id, rule=True)
+    assert option.rule is not None
+    return str(option.rule["id"])
+
+
+def test_a_case_that_waits_is_looked_at_again_once_a_rule_may_decide_it(tmp_path: Path) -> None:
+    rule = ruled(tmp_path)
+    found = ran(tmp_path)
+    assert ends(found)["4702"][:2] == ("settled", "person")
+    assert ends(found)["4706"][:2] == ("settled", "R6")
+    assert f"{rule} v1" in next(one.why for one in found.items if one.item == "4706")
+    old, _ = find(str(tmp_path / "out" / "cases" / "4706.db"), str(tmp_path / "out" / "cases"))
+    assert old.state == "withdrawn"
+    assert "looked at again" in old.withdrawn_why
+    assert not questions_left(tmp_path / "out")
+    state = next(one for one in events(tmp_path / "out" / "cases" / "4706~2.db") if one.kind == "state")
+    assert state.body["why"] == "Sources, claims or rules are not as they were in 4706.db."
+    kept = sorted((tmp_path / "out" / "cases").iterdir())
+    again = ran(tmp_path)
+    assert ends(again) == ends(found)
+    assert sorted((tmp_path / "out" / "cases").iterdir()) == kept
+
+
+def questions_left(folder: Path) -> list[str]:
+    _, around = find(str(folder / "cases" / "4706.db"), str(folder / "cases"))
+    return [one.id for one in around.questions if one.state == "open"]
+
+
+def test_without_standing_rules_what_waits_still_waits(tmp_path: Path) -> None:
+    ruled(tmp_path)
+    found = ran(tmp_path, follow_standing=False)
+    assert ends(found)["4706"][0] == "waiting"
+    assert len(questions_left(tmp_path / "out")) == 1
+
+
+def test_an_answer_goes_before_a_rule_that_came_later(tmp_path: Path) -> None:
+    ruled(tmp_path)
+    answer(tmp_path / "out", "4706", "B")
+    found = ran(tmp_path)
+    assert ends(found)["4706"][:2] == ("settled", "person")
+    assert not (tmp_path / "out" / "cases" / "4706~2.db").exists()
+
+
+def test_killed_between_taking_a_question_back_and_looking_again_it_looks_again(tmp_path: Path) -> None:
+    ruled(tmp_path)
+    record = tmp_path / "out" / "cases" / "4706.db"
+    assert withdraw(record, "It is looked at again.")
+    asked, around = find(str(record), str(tmp_path / "out" / "cases"))
+    late = Given(
+        question=asked.id, version=1, principal="kim", authenticated_by="test", choice="A", reason="", scopes={},
+        shown="", rule=False, at=2.0, idempotency_key="late",
+    )  # fmt: skip
+    refused = hand_in(asked, late, look=lambda question: question.exhibits, inbox=around, wait_s=1)
+    assert refused.answer is not None
+    assert (refused.answer.accepted, refused.answer.refused) == (False, "withdrawn")
+    assert refused.answer.says == "The question was withdrawn. It is looked at again."
+    found = ran(tmp_path, follow_standing=False)
+    assert ends(found)["4706"][0] == "waiting", "no rule is followed, so a person is asked anew"
+    assert len(questions_left(tmp_path / "out")) == 1
+    assert ends(ran(tmp_path))["4706"][:2] == ("settled", "R6")
+
+
+def test_a_question_of_reports_that_have_changed_is_taken_back(tmp_path: Path) -> None:
+    ran(tmp_path)
+    note = tmp_path / "in" / "notes" / "4706-note.txt"
+    note.write_text(note.read_text().replace("received: 19", "received: 18"))
+    whole = read_tasks(tmp_path / "in" / "tasks.yaml", tmp_path / "out" / "evidence")
+    found = run_swarm(whole, tmp_path / "out", repin=True)
+    assert ends(found)["4706"][0] == "waiting"
+    old, _ = find(str(tmp_path / "out" / "cases" / "4706.db"), str(tmp_path / "out" / "cases"))
+    assert old.state == "withdrawn"
+    assert len(questions_left(tmp_path / "out")) == 2, "that of 4702, and the new one of 4706"
 
 
 def test_disputes_can_be_left_and_asked_about_later(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ QUESTION_KINDS = frozenset(
         "question-reminded",
         "question-no-answer",
         "question-escalated",
+        "question-withdrawn",
         "standing-rule",
     }
 )

@@ -6,13 +6,13 @@ Nothing is kept beside the record. The events, all with the question's key:
 ``person``            the question as the script put it; version 1
 ``question-again``    it is asked again, as the next version: what was shown has changed meanwhile
 ``question-answer``   an answer that came, accepted or refused, and why
-``question-…``        notified, reminded, no-answer (its deadline passed), escalated
+``question-…``        notified, reminded, no-answer (its deadline passed), escalated, withdrawn
 ``standing-rule``     an answer that was made a rule, or the withdrawal of one (:mod:`dissensus.run.inbox_rules`)
 ``outcome``           the accepted answer as the script got it
 ====================  ==========================================================================================
 
-The state follows: a question is *answered* once an answer was accepted, *withdrawn* if it came to an end without one,
-and *open* otherwise. A deadline that has passed leaves it open, with the reason ``no-answer``.
+The state follows: a question is *answered* once an answer was accepted, *withdrawn* if it was taken back or came to an
+end without one, and *open* otherwise. A deadline that has passed leaves it open, with the reason ``no-answer``.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ NOTIFIED: Final = "question-notified"
 REMINDED: Final = "question-reminded"
 NO_ANSWER: Final = "question-no-answer"
 ESCALATED: Final = "question-escalated"
+WITHDRAWN: Final = "question-withdrawn"
 RULE: Final = "standing-rule"
 
 _MARKS: Final = (
@@ -145,6 +146,11 @@ class Question:
         """By when an answer is wanted, in seconds since 1970-01-01 UTC."""
         return None if self.deadline_s is None else self.asked_at + self.deadline_s
 
+    @property
+    def withdrawn_why(self) -> str:
+        """Why it was taken back; "" if it was not."""
+        return next((str(event.body.get("why", "")) for event in self.events if event.kind == WITHDRAWN), "")
+
     def overdue(self, now: float) -> bool:
         """Whether it is open and its deadline has passed."""
         return self.state is State.OPEN and self.deadline_at is not None and now >= self.deadline_at
@@ -237,7 +243,7 @@ def _question(event: Event, about: list[Event], record: str, *, gone: bool, take
     asked = msgspec.convert(dict(event.body), _Asked)
     answers = tuple(_answer(one) for one in about if one.kind == ANSWER)
     again = [one for one in about if one.kind == AGAIN]
-    state = State.WITHDRAWN if gone else State.OPEN
+    state = State.WITHDRAWN if gone or any(one.kind == WITHDRAWN for one in about) else State.OPEN
     if taken_up or any(one.accepted for one in answers):
         state = State.ANSWERED
     exhibits = asked.exhibits

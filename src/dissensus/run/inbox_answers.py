@@ -85,7 +85,8 @@ def judge(question: Question, given: Given, now: Sequence[Exhibit]) -> Verdict:
         who = "you" if taken.principal == given.principal else taken.principal
         return Verdict("answered", f"It was answered by {who} at {when(taken.answered_at)}: {taken.choice}.")
     if question.state is State.WITHDRAWN:
-        return Verdict("withdrawn", "The question was withdrawn; nobody waits for an answer any more.")
+        why = question.withdrawn_why or "Nobody waits for an answer any more."
+        return Verdict("withdrawn", f"The question was withdrawn. {why}")
     if given.version is not None and given.version != question.version:
         return Verdict(
             "version", f"This answers version {given.version}; the question was asked again as {question.version}."

@@ -77,7 +77,7 @@ class _Course:
     def run(self) -> Generator[Any, Any, Settlement]:
         """From open to the end of the run."""
         if self.case.after:
-            why = f"A source has changed, or there is a new claim or source, since {self.case.after}."
+            why = f"Sources, claims or rules are not as they were in {self.case.after}."
             yield self._note("state", {"from": "", "to": State.REOPENED.value, "why": why})
         yield self._note("state", {"from": self.case.after and State.REOPENED.value, "to": State.OPEN.value, "why": ""})
         yield from self._reports()

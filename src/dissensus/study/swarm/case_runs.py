@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from dissensus.decide.dispute.account import Account, account_of
 from dissensus.decide.dispute.case import Case, State
@@ -19,14 +19,17 @@ from dissensus.errors import ScriptError, StorageError, UsageError
 from dissensus.record.event import Event
 from dissensus.record.opening import open_record
 from dissensus.run.casting import Cast, run_procedure
+from dissensus.run.inbox import State as Asked
 from dissensus.run.inbox import questions_in
+from dissensus.run.inbox_withdrawing import withdraw
 from dissensus.run.waiting import of_the_run
 from dissensus.study.records import go_on
-from dissensus.study.swarm.meeting import reported_in, same_rules, terms_in
+from dissensus.study.swarm.meeting import reported_in, rules_since, same_rules, terms_in
 from dissensus.study.swarm.names import events_in, free, of_name, word
 
 CASES, PLANTS = "cases", "plants"
 Work = Literal["", "begin", "go on", "again"]
+_AGAIN: Final = "Its case is looked at again in a new record, by what is known now."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +92,11 @@ def look(
     ended = _ended(events)
     if not same_terms or (ended and _more_can_be_done(case, account, limits)):
         return CaseRun(case=case, work="again", path=path, account=account)
-    work: Work = "" if ended or _waits(events) else "go on"
+    waits = _waits(events)
+    undecided = waits or (ended and account.state == State.DISPUTED)
+    if undecided and (_withdrawn(events) or rules_since(account.case, case)):
+        return CaseRun(case=replace(case, after=path.name), work="again", path=path, account=account)
+    work: Work = "" if ended or waits else "go on"
     return CaseRun(case=case, work=work, path=path, account=account)
 
 
@@ -115,6 +122,11 @@ def _waits(events: Sequence[Event]) -> bool:
     return last == "waiting" and not any(one.accepted and not one.taken_up for one in questions_in(events))
 
 
+def _withdrawn(events: Sequence[Event]) -> bool:
+    """Whether its question was taken back, and the record that was to follow was never begun."""
+    return any(one.state is Asked.WITHDRAWN for one in questions_in(events)) and _waits(events)
+
+
 async def carry_out(place: Path, run: CaseRun, cast: Cast, *, seed: int, name: str = "") -> CaseRun:
     """Do what is to be done of a case; what its procedure fails with is its state ``error``.
 
@@ -123,21 +135,23 @@ async def carry_out(place: Path, run: CaseRun, cast: Cast, *, seed: int, name: s
         RecordError: a record is damaged.
     """
     path = run.path
+    if run.work == "again" and run.state == State.WAITING and path is not None and not withdraw(path, _AGAIN):
+        run = replace(run, work="go on")  # a person was quicker
     if run.work == "go on" and path is not None:
         try:
             if await go_on(path, cast) is not None:
                 return _done(run, path)
         except ScriptError:
             return _done(run, path)
-    path = free(place, word(name or run.case.id))  # also where another version of the procedures began it
+    anew = free(place, word(name or run.case.id))  # also where another version of the procedures began it
     try:
-        with open_record(path, "x") as store:
+        with open_record(anew, "x") as store:
             await run_procedure(
                 procedure="dispute", settings=settings_of_dispute(run.case), panel=cast, record=store, seed=seed
             )
     except ScriptError:
         pass
-    return _done(run, path)
+    return _done(run, anew)
 
 
 def _done(run: CaseRun, path: Path) -> CaseRun:

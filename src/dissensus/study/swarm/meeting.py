@@ -176,3 +176,20 @@ def same_rules(data: Mapping[str, Any], precedence: Precedence | None) -> bool:
     return (then["id"], then["version"], then["rules"][:count]) == (now["id"], now["version"], now["rules"]) and all(
         rule.get("version") for rule in added
     )
+
+
+def rules_since(data: Mapping[str, Any], case: Case) -> bool:
+    """Whether a person has made a rule since a case was opened that may decide it: it names sources that are cited."""
+    if case.precedence is None:
+        return False
+    then = (data.get("precedence") or {}).get("rules", [])
+    now = zip(case.precedence.rules, precedence_data(case.precedence)["rules"], strict=True)
+    cited = {item.digest for claim in case.claims for item in claim.evidence}
+    kinds = {pinned.kind for digest, pinned in case.sources.items() if digest in cited}
+    return any(
+        rule.version
+        and data_of_it not in then
+        and {rule.prefer, rule.over} <= kinds
+        and any(rule.covers(claim) for claim in case.claims)
+        for rule, data_of_it in now
+    )
