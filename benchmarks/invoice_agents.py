@@ -46,7 +46,8 @@ async def agents_measured(
         the counts, the table of ways to make one answer, and each item, as JSON-ready data.
     """
     batch = batch_of(seed, count, KINDS)
-    wanted = [{"attribute": batch.attribute, "as_of": "2026", "note": "Add up all rows of the order."}]
+    note = "Add up all rows of the order."
+    wanted = [{"attribute": batch.attribute, "unit": {"column": "unit"}, "as_of": "2026", "note": note}]
     sources = {
         "A": [{"files": "notes/{item}*", "kind": "note"}],
         "B": [{"file": "warehouse.csv", "kind": "log"}, {"files": "tickets/{item}.txt", "kind": "ticket"}],

@@ -143,7 +143,7 @@ def tasks_of(
     batch: Batch,
     seed: int,
     *,
-    wanted: Sequence[Mapping[str, str]],
+    wanted: Sequence[Mapping[str, Any]],
     readers: Mapping[str, Sequence[str]],
     sources: Mapping[str, Sequence[Mapping[str, str]]],
     more: Sequence[str],

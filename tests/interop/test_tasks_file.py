@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -12,10 +13,13 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parents[1] / "study"))
 from small_swarms import TASKS, written
 
-from dissensus.errors import SpecError
+from dissensus.decide.swarm.work import Share
+from dissensus.errors import SpecError, UsageError
 from dissensus.interop.item_files import by_item, matching
 from dissensus.interop.tasks_file import read_tasks
 from dissensus.study.swarm.batch import KINDS, Swarm
+from dissensus.study.swarm.running import run_swarm
+from dissensus.study.swarm.shares import shares_of
 
 
 def read(folder: Path, tasks: str = TASKS) -> Swarm:
@@ -57,6 +61,9 @@ def test_a_tasks_file_becomes_a_batch(tmp_path: Path) -> None:
         ("swarm: march\n", "", 1, "no name"),
         ("swarm: march\n", "swarm: march\nspeed: 9\n", 2, "'speed' is no key of a tasks file"),
         ("column: order", "column: orders", 2, "no column 'orders'"),
+        ("unit: pallet, as_of", "unit: {column: uom}, as_of", 5, "no column 'uom'"),
+        ("unit: pallet, as_of", "unit: {columns: uom}, as_of", 5, "a text, or a column of the file"),
+        ("unit: pallet, as_of", "unit: {column: 9}, as_of", 5, "a text, or a column of the file"),
         ("file: orders.csv", "file: order.csv", 2, "cannot be read"),
         ("{file: orders.csv, column: order}", "[a, a, {b: 1}]", 2, "has to be a text"),
         ("{file: orders.csv, column: order}", '{files: "nothing/*.txt"}', 2, "not one item"),
@@ -200,3 +207,44 @@ def test_a_file_is_found_for_an_item_if_and_only_if_its_name_holds_it_alone(
         holding = [item for item in items if alone(item, name)]
         longest = [item for item in holding if not any(item in other and item != other for other in holding)]
         assert sorted(item for item, paths in found.items() if folder / name in paths) == sorted(longest)
+
+
+UNITS = TASKS.replace("unit: pallet, as_of", "unit: {column: uom}, as_of")
+
+
+def with_units(folder: Path, rows: str) -> Swarm:
+    path = written(folder, tasks=UNITS)
+    (folder / "orders.csv").write_text(f"order,supplier,uom\n{rows}")
+    return read_tasks(path, folder / "evidence")
+
+
+def test_the_unit_of_each_item_can_stand_in_the_file_that_names_the_items(tmp_path: Path) -> None:
+    whole = with_units(tmp_path, "4700,acme,pallet\n4701,acme,box\n4702,acme,\n4703,acme\n4701,acme,box\n")
+    (wanted,) = whole.wanted
+    assert [wanted.about(item).get("unit") for item in whole.items] == ["pallet", "box", None, None]
+    assert wanted.of("4701").unit == "box"
+    assert not wanted.of("4701").units
+    assert Share.from_data(json.loads(json.dumps(shares_of(whole)[0].to_data()))) == shares_of(whole)[0]
+
+
+def test_two_units_of_one_item_or_none_of_any_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="gives 4700 two units: pallet and box"):
+        with_units(tmp_path / "two", "4700,acme,pallet\n4700,acme,box\n")
+    with pytest.raises(SpecError, match="The column 'uom' is empty"):
+        with_units(tmp_path / "none", "4700,acme,\n")
+
+
+def test_a_unit_that_has_changed_is_read_again_and_no_other_is(tmp_path: Path) -> None:
+    rows = {str(4700 + number): "pallet" for number in range(8)}
+    whole = with_units(tmp_path / "in", "".join(f"{item},acme,{unit}\n" for item, unit in rows.items()))
+    run_swarm(whole, tmp_path / "out")
+    rows["4701"] = "box"
+    changed = with_units(tmp_path / "in", "".join(f"{item},acme,{unit}\n" for item, unit in rows.items()))
+    with pytest.raises(UsageError, match="something else is wanted"):
+        run_swarm(changed, tmp_path / "out")
+    found = run_swarm(changed, tmp_path / "out", repin=True)
+    units = {item: report.claims[0]["unit"] for (party, item), report in found.reports.items() if party == "documents"}
+    assert units["4700"] == "pallet"
+    assert units["4701"] == "box"
+    asked = [event.key for reading in found.readings for event in reading.events if event.kind == "ask"]
+    assert len(asked) == 7 + 1, "seven notes, and one of them again"

@@ -25,12 +25,13 @@
 
 ``units``, ``precedence``, ``turns``, ``rounds`` and ``person`` are as in a case file; ``sources`` at the top are those
 that the evidence of ``units`` names. A source with ``{item}`` belongs to that item, one without to every item, or to
-those that it lists: ``{file: notes/1.txt, items: ["4711"]}``.
+those that it lists: ``{file: notes/1.txt, items: ["4711"]}``. Where items are counted in different units, ``unit:
+{column: unit}`` names a column of the file that names the items.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -165,6 +166,13 @@ class _Reading(Parties):
             raise self.spec.wrong(
                 ("items",), "`file` and `column` have to be texts.", next_step="Put them into quotes."
             )
+        return (item for (item,) in self.cells(file, [(column, ("items", "column"))]) if item)
+
+    def cells(self, file: str, columns: Sequence[tuple[str, Place]]) -> Iterator[tuple[str, ...]]:
+        """The cells of some columns of a CSV file, row by row, "" where a row is too short.
+
+        ``columns`` says besides where in the tasks file each is named.
+        """
         path = self.folder / file
         try:
             data = read_bytes(path)
@@ -174,16 +182,16 @@ class _Reading(Parties):
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise self.spec.wrong(("items", "file"), f"{file} is no text in UTF-8.", next_step="Save it so.") from None
-        rows = cells_of(text, dialect_of(data))
-        header = [cell.text.strip() for cell in rows[0]] if rows else []
-        if column not in header:
-            raise self.spec.wrong(
-                ("items", "column"), f"{file} has no column {column!r}.", next_step=f"It has: {', '.join(header)}."
-            )
-        at = header.index(column)
+        rows = [[cell.text.strip() for cell in row] for row in cells_of(text, dialect_of(data))]
+        header = rows[0] if rows else []
+        for column, place in columns:
+            if column not in header:
+                raise self.spec.wrong(
+                    place, f"{file} has no column {column!r}.", next_step=f"It has: {', '.join(header)}."
+                )
+        places = [header.index(column) for column, _ in columns]
         for row in rows[1:]:
-            if at < len(row) and row[at].text.strip():
-                yield row[at].text.strip()
+            yield tuple(row[at] if at < len(row) else "" for at in places)
 
     # --- what is wanted
 
@@ -199,7 +207,8 @@ class _Reading(Parties):
             if not isinstance(one, Mapping):
                 raise self.spec.wrong(place, "What is wanted has to be a mapping.", next_step="Write attribute: …")
             self.known(one, place, _WANTED_KEYS, "what is wanted")
-            texts = {key: self.said(one, key, place) for key in _WANTED_KEYS[:-1]}
+            units = self.units_by_item(one["unit"], (*place, "unit")) if isinstance(one.get("unit"), Mapping) else {}
+            texts = {key: self.said(one, key, place) for key in _WANTED_KEYS[:-1] if key != "unit" or not units}
             if not texts["attribute"]:
                 raise self.spec.wrong(place, "The `attribute` is missing.", next_step="Name the property.")
             if texts["as_of"] and ITEM not in texts["as_of"]:
@@ -214,7 +223,30 @@ class _Reading(Parties):
                 raise self.spec.wrong(
                     (*place, "names"), "`names` has to be a list of texts.", next_step="Use brackets."
                 )
-            yield Wanted(**{**texts, "subject": texts["subject"] or ITEM}, names=tuple(names))
+            yield Wanted(**{**texts, "subject": texts["subject"] or ITEM}, names=tuple(names), units=units)
+
+    def units_by_item(self, given: Mapping[str, Any], place: Place) -> dict[str, str]:
+        """The unit of each item, from a column of the file that names the items."""
+        items = self.spec.data.get("items")
+        if (
+            set(given) != {"column"} or not isinstance(given["column"], str)
+            or not isinstance(items, Mapping) or set(items) != {"file", "column"}
+        ):  # fmt: skip
+            raise self.spec.wrong(
+                place, "A unit is a text, or a column of the file that names the items.",
+                next_step="Write unit: pallet, or unit: {column: unit} with items: {file: …, column: …}.",
+            )  # fmt: skip
+        columns = [(items["column"], ("items", "column")), (given["column"], place)]
+        found: dict[str, str] = {}
+        for item, unit in self.cells(items["file"], columns):
+            if item and unit and found.setdefault(item, unit) != unit:
+                raise self.spec.wrong(
+                    place, f"{items['file']} gives {item} two units: {found[item]} and {unit}.",
+                    next_step="Correct the file.",
+                )  # fmt: skip
+        if not found:
+            raise self.spec.wrong(place, f"The column {given['column']!r} is empty.", next_step="Name another one.")
+        return found
 
     # --- numbers
 

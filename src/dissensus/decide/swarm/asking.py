@@ -35,7 +35,9 @@ def ask_agent(share: Share, item: str, seat: Seat, opened: Opened, seed: int) ->
     if (
         Capability.SCHEMA in seat.capabilities
     ):  # an agent with tools reads its schema, and lines of sources stay in fences
-        schema = answer_schema(share.wanted, replace(shown, lines={}) if seat.tools else shown)
+        schema = answer_schema(
+            [one.of(item) for one in share.wanted], replace(shown, lines={}) if seat.tools else shown
+        )
     yield Post(PROCEDURE, wording.request(share, item), to=(seat.agent,), act="request", key="request", **talk)
     prompt, key, examples = wording.first(share, item, shown), "ask", wording.EXAMPLES
     turn = 0

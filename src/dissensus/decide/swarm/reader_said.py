@@ -110,7 +110,7 @@ def amount_of(text: str, asked: Asked) -> Amount | str:
     beside = words_of(f"{text[: amount.start]} {text[amount.end :]}") - asked.words - MEASURES.names
     if beside:
         return f"holds more than a number and a unit: {shown}"
-    known = amount.unit in MEASURES.names or amount.unit == stem(asked.wanted.unit)
+    known = amount.unit in MEASURES.names or amount.unit == stem(asked.claim.unit or "")
     return amount if known else replace(amount, unit="")
 
 

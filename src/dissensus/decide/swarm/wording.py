@@ -97,8 +97,8 @@ def _wanted(one: Wanted, item: str) -> str:
     said = one.attribute
     if about.get("subject", item) != item:
         said += f" of {plain(about['subject'])}"
-    if one.unit:
-        said += f", in {one.unit}"
+    if unit := about.get("unit"):
+        said += f", in {unit}"
     if one.as_of:
         said += f", as of {about['as_of']}"
     return f"{said}. {one.note}".rstrip(". ") + "."

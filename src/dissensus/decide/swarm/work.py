@@ -7,7 +7,7 @@ them in adjacent shares. What two parties report about one item meets in one cas
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import msgspec
@@ -29,6 +29,7 @@ class Wanted:
         attribute: the property: ``pallets received``.
         subject: what it is a property of.
         unit: in which unit; "" is any, or none.
+        units: the unit by item, where it is not the same for all; an item that is not in it has ``unit``.
         as_of: at which time; "" leaves it to the report.
         note: what else a reader has to know: ``add up all deliveries``.
         names: what else it is called in documents, for the reader that is a program: names of columns, labels.
@@ -40,10 +41,17 @@ class Wanted:
     as_of: str = ""
     note: str = ""
     names: tuple[str, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, item: str) -> Wanted:
+        """What is wanted of one item, with nothing left to fill in."""
+        about = {"unit": "", "as_of": "", **self.about(item)}
+        return replace(self, **about, units={})
 
     def about(self, item: str) -> dict[str, str]:
         """The keys of a claim that are known before anybody reads anything."""
-        found = {"subject": self.subject, "attribute": self.attribute, "unit": self.unit, "as_of": self.as_of}
+        unit = self.units.get(item, self.unit)
+        found = {"subject": self.subject, "attribute": self.attribute, "unit": unit, "as_of": self.as_of}
         return {key: text.replace(ITEM, item) for key, text in found.items() if text}
 
 

@@ -41,7 +41,9 @@ def share_of(swarm: Swarm, party: Party, agent: str, items: Sequence[str]) -> Sh
         party=party.name,
         agent=agent,
         items=tuple(items),
-        wanted=swarm.wanted,
+        wanted=tuple(
+            replace(one, units={item: one.units[item] for item in items if item in one.units}) for one in swarm.wanted
+        ),
         sources={digest: party.sources[digest] for digest in digests},
         of=of,
         by=party.by,
@@ -93,7 +95,7 @@ def terms_of(share: Share, panel: Panel, item: str) -> str:
         for digest in share.of.get(item, ())
         if (pinned := share.sources.get(digest)) is not None
     ]
-    wanted = [msgspec.to_builtins(one) for one in share.wanted]
+    wanted = [msgspec.to_builtins(one.of(item)) for one in share.wanted]
     return digest_of(
         [share.party, share.by, share.tool, share.task, share.repairs, wanted, seen, _reader(share, panel)]
     )
@@ -122,6 +124,6 @@ def differs(then: Share, now: Share, items: Iterable[str]) -> str:
                 return f"{name} tells of {item} too, now"
             if before[name] != today[name]:
                 return f"{name} has other bytes"
-    if then.wanted != now.wanted:
+    if any([one.of(item) for one in then.wanted] != [one.of(item) for one in now.wanted] for item in items):
         return "something else is wanted of each item"
     return f"{now.agent} of {now.party} reads under other terms (its model, prompt, tools, task, or kinds of sources)"
