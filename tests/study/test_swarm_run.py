@@ -19,8 +19,9 @@ from dissensus.record.memory import MemoryStore
 from dissensus.record.opening import open_record
 from dissensus.run import runs
 from dissensus.run.inbox_answers import Given
-from dissensus.run.inbox_desk import hand_in
+from dissensus.run.inbox_desk import finish, hand_in
 from dissensus.run.inbox_folder import find
+from dissensus.run.inbox_letters import drop
 from dissensus.run.inbox_withdrawing import withdraw
 from dissensus.study.swarm.planning import plan_of
 from dissensus.study.swarm.running import SwarmResult, run_swarm
@@ -223,6 +224,20 @@ def test_an_answer_goes_before_a_rule_that_came_later(tmp_path: Path) -> None:
     found = ran(tmp_path)
     assert ends(found)["4706"][:2] == ("settled", "person")
     assert not (tmp_path / "out" / "cases" / "4706~2.db").exists()
+
+
+def test_an_answer_that_nobody_has_judged_yet_goes_before_a_rule_too(tmp_path: Path) -> None:
+    ruled(tmp_path)
+    record = tmp_path / "out" / "cases" / "4706.db"
+    asked, around = find(str(record), str(tmp_path / "out" / "cases"))
+    given = Given(
+        question=asked.id, version=1, principal="kim", authenticated_by="test", choice="B", reason="", scopes={},
+        shown="", rule=False, at=2.0, idempotency_key="letter",
+    )  # fmt: skip
+    drop(record, given)
+    assert ends(ran(tmp_path))["4706"][0] == "waiting"
+    finish(around)
+    assert ends(ran(tmp_path))["4706"][:2] == ("settled", "person")
 
 
 def test_killed_between_taking_a_question_back_and_looking_again_it_looks_again(tmp_path: Path) -> None:

@@ -20,8 +20,6 @@ summary { cursor: pointer; } details { border-top: 1px solid var(--line); paddin
 details p { scroll-margin-top: 3rem; } h2 { margin-top: 2rem; }
 .facts { width: auto; } .facts th { min-width: 13rem; } .facts td { padding-right: 2rem; } .how { white-space: nowrap; }
 """
-
-
 _FACTS: Final = '<table class="facts">'
 
 

@@ -9,10 +9,11 @@ from dissensus.record.chain import Clock
 from dissensus.record.event import Draft
 from dissensus.record.opening import open_record
 from dissensus.run.inbox import WITHDRAWN, State, questions_of
+from dissensus.run.inbox_letters import waiting
 
 
 def withdraw(record: Path, why: str, *, clock: Clock = time.time) -> bool:
-    """Take back the open questions of a record, unless one of its questions has an answer that nobody has taken up.
+    """Take back the open questions of a record, unless an answer is there that nobody has taken up or judged yet.
 
     Args:
         record: where they stand.
@@ -20,7 +21,7 @@ def withdraw(record: Path, why: str, *, clock: Clock = time.time) -> bool:
         clock: for the time of the events.
 
     Returns:
-        whether it was done; False if there is an answer: then the run goes on with that.
+        whether it was done; False if there is an answer: it goes before what somebody else has found meanwhile.
 
     Raises:
         RecordError: the record is damaged.
@@ -28,7 +29,7 @@ def withdraw(record: Path, why: str, *, clock: Clock = time.time) -> bool:
     """
     with open_record(record, "a", clock=clock) as store:
         questions = questions_of(store)
-        if any(one.accepted is not None and not one.taken_up for one in questions):
+        if any(one.accepted is not None and not one.taken_up for one in questions) or waiting(record):
             return False
         drafts = [Draft(kind=WITHDRAWN, key=one.key, body={"why": why}) for one in questions if one.state is State.OPEN]
         if drafts:

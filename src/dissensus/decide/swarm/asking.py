@@ -32,12 +32,10 @@ def ask_agent(share: Share, item: str, seat: Seat, opened: Opened, seed: int) ->
     shown = show(share, item, opened, seed)
     desk = Desk.of(share, item, shown.labels, opened)
     schema = None
-    if (
-        Capability.SCHEMA in seat.capabilities
-    ):  # an agent with tools reads its schema, and lines of sources stay in fences
-        schema = answer_schema(
-            [one.of(item) for one in share.wanted], replace(shown, lines={}) if seat.tools else shown
-        )
+    if Capability.SCHEMA in seat.capabilities:
+        # an agent with tools reads its schema, and lines of sources stay in fences
+        listed = replace(shown, lines={}) if seat.tools else shown
+        schema = answer_schema([one.of(item) for one in share.wanted], listed)
     yield Post(PROCEDURE, wording.request(share, item), to=(seat.agent,), act="request", key="request", **talk)
     prompt, key, examples = wording.first(share, item, shown), "ask", wording.EXAMPLES
     turn = 0
