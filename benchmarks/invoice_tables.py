@@ -83,11 +83,10 @@ def tables(facts: Mapping[str, Any]) -> dict[str, str]:
         "misreporting": _table(_misreport_rows(facts["misreporting"])),
     }
     model = facts.get("model") or {}
-    for part in ("verifier", "admissions", "injections", "agents"):
-        if part in model:
-            found[part] = _table(_pairs(model[part]["counts"]))
-    if arms := model.get("agents", {}).get("arms"):
-        found["agents-arms"] = _table(_arm_rows(arms, tokens=True))
+    for part, data in model.items():
+        found[part] = _table(_pairs(data["counts"]))
+        if "arms" in data:
+            found[f"{part}-arms"] = _table(_arm_rows(data["arms"], tokens=True))
     return found
 
 
