@@ -30,14 +30,13 @@ _ENDED: Mapping[str, Ended] = {
 
 
 async def agents_measured(
-    seed: int, count: int, *, unit: bool, turns: int, panel: str, folder: Path, on_done: Callable[[], None]
+    seed: int, count: int, *, turns: int, panel: str, folder: Path, on_done: Callable[[], None]
 ) -> dict[str, Any]:
     """``count`` items read by the agents of ``panel``, each side from its own papers, and settled with its verifier.
 
     Args:
         seed: of the items and of the run.
         count: items.
-        unit: whether it is said in which unit the number of an order is wanted.
         turns: most turns of one look of the verifier.
         panel: the text of the panel's file, with the agents :data:`READERS` and :data:`VERIFIER`.
         folder: for papers and records; a run that was cut goes on there.
@@ -48,8 +47,7 @@ async def agents_measured(
     """
     batch = batch_of(seed, count, KINDS)
     note = "Add up all rows of the order."
-    counted = {"unit": {"column": "unit"}} if unit else {}
-    wanted = [{"attribute": batch.attribute, **counted, "as_of": "2026", "note": note}]
+    wanted = [{"attribute": batch.attribute, "unit": {"column": "unit"}, "as_of": "2026", "note": note}]
     sources = {
         "A": [{"files": "notes/{item}*", "kind": "note"}],
         "B": [{"file": "warehouse.csv", "kind": "log"}, {"files": "tickets/{item}.txt", "kind": "ticket"}],

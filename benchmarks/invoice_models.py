@@ -33,9 +33,7 @@ from dissensus.record.memory import MemoryStore
 from dissensus.run.casting import Cast, run_procedure
 from dissensus.script.actions import Answer, read_action
 
-AGENTS = {"agents": True, "agents-no-unit": False}
-"""Parts in which agents read, and whether they are told the unit of what is wanted."""
-PARTS = ("verifier", "admissions", "injections", *AGENTS)
+PARTS = ("verifier", "admissions", "injections", "agents")
 UNDECIDED = (7, 11, 12)
 """Kinds in which a verifier is asked: programs have found nothing."""
 TURNS, MOST_TOKENS, TEMPERATURE = 2, 200, 0.2
@@ -203,9 +201,9 @@ async def measured(
             if "injections" in parts:
                 rows = await injection_rows(seed, verify, kept, on_done)
                 found["injections"] = {**at_once, "counts": injection_counts(rows), "items": rows}
-    for part in [part for part in AGENTS if part in parts]:
-        found[part] = sized | await agents_measured(
-            seed, count, unit=AGENTS[part], turns=TURNS, panel=panel_text(model),
-            folder=folder / f"{part}-{seed}-{count}", on_done=on_done,
-        )  # fmt: skip
+    if "agents" in parts:
+        place = folder / f"agents-{seed}-{count}"
+        panel = panel_text(model)
+        own = await agents_measured(seed, count, turns=TURNS, panel=panel, folder=place, on_done=on_done)
+        found["agents"] = sized | own
     return found

@@ -362,3 +362,44 @@ def test_an_answer_that_names_no_option_is_asked_again() -> None:
 
     assert brief(settle(of, person)) == ("settled", "person")
     assert keys == ["person/1", "person/2", "person/3"]
+
+
+# --- what a report rests on still tells something where the report has fallen
+
+
+LOG_OF_TEN = LOG.replace("B2,4711,3", "B2,4711,4")
+BY_LOG = Precedence(id="receiving", version="1", rules=(Prefer(id="log-first", prefer="log", over="note"),))
+
+
+def differing(one: Claim, other: Claim, log: str = LOG, precedence: Precedence | None = None) -> tuple[str, str, str]:
+    pinned = (pin(NOTE, kind="note"), pin(log, "text/csv", kind="log"))
+    found = settle(case(one, other, pinned=pinned, asking=NO_ASK, precedence=precedence))
+    return found.state, found.rule, str(found.verdict["why"])
+
+
+def in_log(value: int, log: str = LOG) -> Claim:
+    return claim("B", value, *rows(log, 2, 3))
+
+
+def test_a_log_that_was_added_up_wrongly_is_no_less_than_the_note() -> None:
+    state, rule, why = differing(on_note(), in_log(8))
+    assert (state, rule) == ("disputed", "R7")
+    assert why == "Only A is left, and what B rests on says something else: It says 6 + 3."
+    assert differing(on_note(), in_log(8, LOG_OF_TEN), LOG_OF_TEN)[:2] == ("settled", "R2"), "both tell ten"
+
+
+def test_a_line_that_was_read_wrongly_is_no_less_than_the_log() -> None:
+    state, rule, why = differing(on_note(12, quote="Pallets received: 10"), in_log(9))
+    assert (state, rule) == ("disputed", "R7")
+    assert "Only B is left" in why
+    assert differing(on_note(12, quote="Pallets received: 10"), in_log(10, LOG_OF_TEN), LOG_OF_TEN)[0] == "settled"
+
+
+def test_a_source_that_the_user_puts_below_does_not_keep_what_is_left_from_settling() -> None:
+    assert differing(on_note(12, quote="Pallets received: 10"), in_log(9), precedence=BY_LOG)[0] == "settled"
+    assert differing(on_note(), in_log(8), precedence=BY_LOG)[:2] == ("disputed", "R7"), "the log is the better one"
+
+
+def test_what_does_not_stand_there_or_is_of_something_else_tells_nothing() -> None:
+    assert differing(on_note(12, quote="Pallets received: 12"), in_log(9))[:2] == ("settled", "R1")
+    assert differing(on_note(12, number=1), in_log(9))[0] == "settled", "DN-88 is no number of pallets"

@@ -87,6 +87,25 @@ def test_no_misreport_makes_a_true_report_fall(way: str) -> None:
             assert not end.wrong, (item.name, item.kind, side)
 
 
+def test_a_source_that_was_read_wrongly_still_tells_and_only_precedence_puts_it_below() -> None:
+    seen = set()
+    for number in range(1, 61):
+        item = item_of(SEED, number, (1, 11, 12))
+        bad = misreport(item, "errs", "B", SEED)
+        if not any(paper.label == "log" and any(e["source"] == "log" for e in item.claim("B")["evidence"])
+                   for paper in item.papers):  # fmt: skip
+            continue
+        end = by_rules(bad)
+        prefer = item.precedence["rules"][0]["prefer"] if item.precedence else ""
+        seen.add((item.kind, prefer, end.ended, end.rule))
+    assert seen == {
+        *((1, "", "settled", rule) for rule in ("R2", "R3")),  # the note says what the log adds up to
+        (11, "", "disputed", "R7"),
+        (12, "log", "disputed", "R7"),
+        *((12, "note", "settled", rule) for rule in ("R2", "R3")),
+    }
+
+
 @pytest.mark.parametrize("way", ["copies", "crowd"])
 def test_copies_and_crowds_change_nothing_at_all(way: str, ended: list[tuple[Item, End]]) -> None:
     for item, end in ended[:48]:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Final, Literal
 
 from dissensus.answers.rationals import plain_text
-from dissensus.decide.dispute.amounts import words_of
+from dissensus.decide.dispute.amounts import stem, words_of
 from dissensus.decide.dispute.bearing import Measures, Reading, is_value, row_value, unit_of
 from dissensus.decide.dispute.claims import Claim
 from dissensus.decide.dispute.evidence import Evidence
@@ -79,12 +79,21 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a checker found out about a claim."""
+    """What a checker found out about a claim.
+
+    Args:
+        checker: its id and version.
+        verdict: what it says of the claim.
+        why: a sentence for people.
+        cites: the lines that it goes by.
+        total: what a declared table adds up to, in the claim's unit; None where nothing was worked out.
+    """
 
     checker: str
     verdict: Verdict
     why: str
     cites: tuple[Cite, ...] = field(default=())
+    total: Fraction | None = None
 
 
 def check_claim(
@@ -175,19 +184,21 @@ def _by_table(claim: Claim, source: Source, table: Table, measures: Measures) ->
     if is_value(claim, converted):
         yield Checked(TABLE, "holds", f"The rows add up to it: {plain_text(total)}.", cites)
         return
-    said = f"The {len(kept)} rows add up to {plain_text(total)}, not {claim.value.written}"
+    many = "row says" if len(kept) == 1 else f"{len(kept)} rows add up to"
+    counted = f" {unit}" if converted != total or stem(unit) != stem(claim.unit or unit) else ""
+    said = f"The {many} {plain_text(total)}{counted}, not {claim.value.written}{f' {claim.unit}' if counted else ''}"
     extra = sum((number_in(plain_number(row.fields[table.value])) or Fraction(0) for row in twice), Fraction(0))
     if twice and is_value(claim, measures.into(total + extra, unit, claim) or Fraction(-1)):
         again = tuple(row_cite(source, row) for row in twice)
         why = f"{said}: {table.key} {twice[0].fields[table.key]} was counted twice."
-        yield Checked(DUPLICATE, "refuted", why, (*cites, *again))
+        yield Checked(DUPLICATE, "refuted", why, (*cites, *again), converted)
         return
     extra = sum((number_in(plain_number(row.fields[table.value])) or Fraction(0) for row in later), Fraction(0))
     if later and is_value(claim, measures.into(total + extra, unit, claim) or Fraction(-1)):
         again = tuple(row_cite(source, row) for row in later)
-        yield Checked(TIME, "refuted", f"{said}: what came later was counted.", (*cites, *again))
+        yield Checked(TIME, "refuted", f"{said}: what came later was counted.", (*cites, *again), converted)
         return
-    yield Checked(TABLE, "refuted", f"{said}.", cites)
+    yield Checked(TABLE, "refuted", f"{said}.", cites, converted)
 
 
 def _is_subject(claim: Claim, text: str) -> bool:
@@ -249,6 +260,12 @@ def _duplicates(
             why = f"{key} {twice[0].fields[key]} was counted twice; without that it is {plain_text(total)}."
             cites = tuple(row_cite(sources[digest], row) for row in (*kept, *twice))
             yield Checked(DUPLICATE, "refuted", why, cites)
+
+
+def has_twice(claim: Claim, rows: Sequence[Row]) -> bool:
+    """Whether a row stands among ``rows`` twice under one id."""
+    key = key_column(claim, rows[0]) if rows else None
+    return key is not None and bool(_once(rows, Table(value="", key=key))[1])
 
 
 def key_column(claim: Claim, row: Row) -> str | None:

@@ -45,8 +45,9 @@ class Wanted:
 
     def of(self, item: str) -> Wanted:
         """What is wanted of one item, with nothing left to fill in."""
-        about = {"unit": "", "as_of": "", **self.about(item)}
-        return replace(self, **about, units={})
+        about = self.about(item)
+        unit, as_of = about.get("unit", ""), about.get("as_of", "")
+        return replace(self, subject=about["subject"], unit=unit, as_of=as_of, units={})
 
     def about(self, item: str) -> dict[str, str]:
         """The keys of a claim that are known before anybody reads anything."""
