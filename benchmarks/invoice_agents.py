@@ -71,8 +71,8 @@ async def agents_measured(
 
 
 def _row(item: Item, result: Any) -> dict[str, Any]:
-    right = {Fraction(str(claim["value"])) for claim in item.claims if item.true[claim["id"]]}
-    right.add(Fraction(item.facts.received))
+    right = {(Fraction(str(one["value"])), one.get("unit", "")) for one in item.claims if item.true[one["id"]]}
+    right.add((Fraction(item.facts.received), item.facts.unit))
     claims, standing, fell, calls, tokens = [], [], [], 0, 0
     for run in result.runs:
         if run.account is None:
@@ -83,8 +83,9 @@ def _row(item: Item, result: Any) -> dict[str, Any]:
         lost = {one["claim"] for one in run.account.verdict.get("losers", [])}
         left = set(run.account.verdict.get("standing", []))
         for claim in run.account.case["claims"]:
-            true = number_of(claim["value"]) in right
-            claims.append({"party": claim["cell"], "value": str(claim["value"]), "unit": claim.get("unit") or "",
+            unit = claim.get("unit") or ""
+            true = any(number_of(claim["value"]) == value and unit in ("", of) for value, of in right)
+            claims.append({"party": claim["cell"], "value": str(claim["value"]), "unit": unit,
                            "true": true, "cited": len(claim.get("evidence", []))})  # fmt: skip
             standing += [true] if claim["id"] in left else []
             fell += [true] if claim["id"] in lost else []
