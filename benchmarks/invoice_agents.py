@@ -92,8 +92,8 @@ def _row(item: Item, result: Any) -> dict[str, Any]:
     wrong = result.outcome in ("settled", "consistent") and (not all(standing) or any(fell))
     return {
         "item": item.name, "kind": item.kind, "outcome": result.outcome, "rule": result.rule, "wrong": wrong,
-        "claims": claims, "silent": dict(result.silent), "true reports that fell": sum(fell), "calls": calls,
-        "tokens": tokens,
+        "claims": claims, "silent": dict(result.silent), "true reports that fell": sum(fell), "left": len(standing),
+        "calls": calls, "tokens": tokens,
     }  # fmt: skip
 
 

@@ -58,6 +58,10 @@ def injection_counts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _none_left(row: Mapping[str, Any]) -> bool:
+    return bool(row["outcome"] == "settled" and not row["left"])
+
+
 def agent_counts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Of items that agents of the model have read."""
     n = len(rows)
@@ -69,8 +73,10 @@ def agent_counts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "reports made": share(len({(row["item"], c["party"]) for row in rows for c in row["claims"]}), 2 * n),
         "claims that are true": share(sum(claim["true"] for claim in claims), len(claims)),
         **{f"items that ended {name}": share(outcomes.count(name), n) for name in sorted(set(outcomes))},
-        "wrong: settled or consistent on what is not so": share(sum(row["wrong"] for row in rows), n),
-        "true reports that fell": sum(row["true reports that fell"] for row in rows),
+        "settled with no report left, and no value in their place": share(sum(map(_none_left, rows)), n),
+        "wrong: what is left is not so, or a right number fell": share(sum(row["wrong"] for row in rows), n),
+        "wrong with a report left": share(sum(row["wrong"] and row["left"] > 0 for row in rows), n),
+        "right numbers that fell": sum(row["true reports that fell"] for row in rows),
         "unjustified: settled where sources do not decide": share(
             sum(r["outcome"] == "settled" for r in due), len(due)
         ),
