@@ -2,28 +2,22 @@
 
 A settlement names its rule and cites its lines; without a line that decided there is none. It says which claims fall
 and which are left standing. That one falls makes no other one right: what is left standing has to be supported by its
-own evidence, or a person is asked.
+own evidence, and not contradicted by what the fallen one's source says, or a person is asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Final
 
-from dissensus.answers.rationals import plain_text
-from dissensus.decide.dispute.amounts import amounts_in, stem
-from dissensus.decide.dispute.bearing import Reading
 from dissensus.decide.dispute.case import State
-from dissensus.decide.dispute.checkers import has_twice
 from dissensus.decide.dispute.citations import Citation, collapsed
 from dissensus.decide.dispute.docket import Docket, Weighed
-from dissensus.decide.dispute.faults import faults_in
 from dissensus.decide.dispute.parts import decided_by_parts
-from dissensus.decide.dispute.places import Row
 from dissensus.decide.dispute.precedence import outranks
 from dissensus.decide.dispute.rules import RULES, Applied, citation
+from dissensus.decide.dispute.told import kinds_of, told_otherwise
 
 PERSON: Final = "person"
 """The rule of what a person has settled."""
@@ -131,82 +125,10 @@ def contested(docket: Docket) -> Verdict | None:
     if not any(one.supported() for one in left):
         why = f"Only {left[0].name} is left, and no program can tell that its evidence says so."
         return _disputed(docket, why)
-    if told := _told_otherwise(docket, left, fallen):
+    if told := told_otherwise(docket, left, fallen):
         return _disputed(docket, told)
     rule = _last_rule(fallen)
     return _settled(docket, rule, "; ".join(f"claim {one.name} is refuted: {one.why}" for one in fallen))
-
-
-def _told_otherwise(docket: Docket, left: Sequence[Weighed], fallen: Sequence[Weighed]) -> str:
-    """What it says on which a fallen claim rests, if that is not what is left; "" if it is.
-
-    What was read or added up wrongly still tells something, and that is no less worth than what is left. Where the
-    user's precedence puts its source below, what is left goes before it.
-    """
-    rules = docket.case.precedence
-    for one in fallen:
-        told = [*_worked_out(one), *_read(docket, one)]
-        for other in left:
-            if other.name not in docket.rivals.get(one.name, _NOBODY):
-                continue
-            if any(_is_total(docket, one, other, total) for total, _, _ in told):
-                continue
-            for _, why, digests in told:
-                kinds = {pinned.kind for digest in digests if (pinned := docket.case.sources.get(digest)) is not None}
-                beaten = rules is not None and outranks(
-                    rules, other.claim, _kinds(docket, other), one.claim, sorted(kinds)
-                )
-                if not beaten:
-                    return f"Only {other.name} is left, and what {one.name} rests on says something else: {why}"
-    return ""
-
-
-_Told = tuple[Fraction, str, tuple[str, ...]]
-"""A number in the claim's unit, a sentence, and the sources that tell it."""
-
-
-def _worked_out(one: Weighed) -> Iterator[_Told]:
-    """What a checker has added up of a declared table."""
-    for found in one.checked:
-        if found.total is not None and found.cites:
-            yield found.total, found.why, (found.cites[0].digest,)
-
-
-def _read(docket: Docket, one: Weighed) -> Iterator[_Told]:
-    """What R2 has read in sound sources: each, and all together where a delivery stands in several."""
-    values: dict[str, list[Fraction]] = {}
-    rows: dict[str, list[Row]] = {}
-    for item in one.items:
-        reading, digest = item.reading, item.evidence.digest
-        if item.void == "R2" and reading is not None and reading.fault == "value" and _is_told(one, reading):
-            values.setdefault(digest, []).extend([reading.value] if reading.value is not None else [])
-            rows.setdefault(digest, []).extend(reading.rows)
-    sound = {
-        digest: some for digest, some in values.items()
-        if some and not faults_in(docket.sources[digest]) and not has_twice(one.claim, rows[digest])
-    }  # fmt: skip
-    for digest, some in sound.items():
-        yield sum(some, Fraction(0)), f"It says {' + '.join(map(plain_text, some))}.", (digest,)
-    if len(sound) > 1:
-        every = [value for some in sound.values() for value in some]
-        yield sum(every, Fraction(0)), f"They say {' + '.join(map(plain_text, every))}.", tuple(sound)
-
-
-def _is_told(one: Weighed, reading: Reading) -> bool:
-    """Whether a number is one of what is claimed: it stands in rows of a table, or beside the unit that is claimed."""
-    if reading.rows:
-        return all(row.number for row in reading.rows)
-    unit = stem(one.claim.unit or "")
-    return any(unit in amount.words and amount.value == reading.value for amount in amounts_in(reading.found).found)
-
-
-def _is_total(docket: Docket, one: Weighed, other: Weighed, total: Fraction) -> bool:
-    """Whether ``other`` says what was worked out of what ``one`` rests on."""
-    number = other.claim.value.number if other.claim.value is not None else None
-    said = None if number is None else docket.measures.into(Fraction(number), other.claim.unit or "", one.claim)
-    return said is not None and abs(said - total) <= max(
-        Fraction(one.claim.tolerance or 0), Fraction(other.claim.tolerance or 0)
-    )
 
 
 def r6(docket: Docket) -> Iterator[Applied]:
@@ -222,7 +144,7 @@ def r6(docket: Docket) -> Iterator[Applied]:
             if other is one:
                 continue
             pairs = [
-                (outranks(rules, a.claim, _kinds(docket, a), b.claim, _kinds(docket, b)), a, b)
+                (outranks(rules, a.claim, kinds_of(docket, a), b.claim, kinds_of(docket, b)), a, b)
                 for a in one.claims
                 for b in other.claims
                 if a.supported()
@@ -361,15 +283,6 @@ def _no_comparison(docket: Docket, pairs: Sequence[tuple[tuple[Weighed, Weighed]
         return f"{docket.case.id} holds nothing that can be weighed."
     (one, other), why = pairs[0]
     return f"{one.name} and {other.name} cannot be compared: {why}"
-
-
-def _kinds(docket: Docket, one: Weighed) -> list[str]:
-    """The declared kinds of the sources that a claim rests on, one for each origin."""
-    kinds: dict[str, str] = {}
-    for item in one.usable():
-        pinned = docket.case.sources.get(item.evidence.digest)
-        kinds.setdefault(docket.origin_of(item.evidence.digest), pinned.kind if pinned else "")
-    return sorted(kinds.values())
 
 
 def _letter(number: int) -> str:
