@@ -395,6 +395,21 @@ def test_a_line_that_was_read_wrongly_is_no_less_than_the_log() -> None:
     assert differing(on_note(12, quote="Pallets received: 10"), in_log(10, LOG_OF_TEN), LOG_OF_TEN)[0] == "settled"
 
 
+def test_copies_and_what_is_cited_twice_tell_it_once() -> None:
+    read = line(NOTE, 4, "Pallets received: 10")
+    copy = NOTE + "\n"
+    again = {
+        "digest": digest(NOTE),
+        "quote": "Pallets received: 10",
+        "selectors": [{"type": "quote", "exact": "Pallets received: 10"}],
+    }
+    log = LOG.replace("B2,4711,3", "B2,4711,14")  # twice the ten of the note
+    for more in ([], [again], [line(copy, 4, "Pallets received: 10")]):
+        pinned = (pin(NOTE, kind="note"), pin(copy, kind="note"), pin(log, "text/csv", kind="log"))
+        found = settle(case(claim("A", 12, read, *more), in_log(20, log), pinned=pinned, asking=NO_ASK))
+        assert brief(found) == ("disputed", "R7"), more
+
+
 def test_a_source_that_the_user_puts_below_does_not_keep_what_is_left_from_settling() -> None:
     assert differing(on_note(12, quote="Pallets received: 10"), in_log(9), precedence=BY_LOG)[0] == "settled"
     assert differing(on_note(), in_log(8), precedence=BY_LOG)[:2] == ("disputed", "R7"), "the log is the better one"

@@ -53,18 +53,25 @@ def _worked_out(one: Weighed) -> Iterator[_Told]:
 
 
 def _read(docket: Docket, one: Weighed) -> Iterator[_Told]:
-    """What R2 has read in sound sources: each, and all together where a delivery stands in several."""
-    values: dict[str, list[Fraction]] = {}
-    rows: dict[str, list[Row]] = {}
-    for item in one.items:
+    """What R2 has read in sound sources: each, and all together where a delivery stands in several.
+
+    Copies are one source, and what is cited twice is told once.
+    """
+    read: dict[str, dict[object, tuple[Fraction, tuple[Row, ...]]]] = {}
+    origins: dict[str, str] = {}
+    for item in sorted(one.items, key=lambda item: item.evidence.digest):
         reading, digest = item.reading, item.evidence.digest
-        if item.void == "R2" and reading is not None and reading.fault == "value" and _is_told(one, reading):
-            values.setdefault(digest, []).extend([reading.value] if reading.value is not None else [])
-            rows.setdefault(digest, []).extend(reading.rows)
+        if item.void != "R2" or reading is None or reading.fault != "value" or reading.value is None:
+            continue
+        if _is_told(one, reading) and origins.setdefault(docket.origin_of(digest), digest) == digest:
+            place = tuple(row.number for row in reading.rows) or reading.found
+            read.setdefault(digest, {})[place] = reading.value, reading.rows
     sound = {
-        digest: some for digest, some in values.items()
-        if some and not faults_in(docket.sources[digest]) and not has_twice(one.claim, rows[digest])
-    }  # fmt: skip
+        digest: [value for value, _ in places.values()]
+        for digest, places in read.items()
+        if not faults_in(docket.sources[digest])
+        and not has_twice(one.claim, [row for _, rows in places.values() for row in rows])
+    }
     for digest, some in sound.items():
         yield sum(some, Fraction(0)), f"It says {' + '.join(map(plain_text, some))}.", (digest,)
     if len(sound) > 1:
